@@ -8,10 +8,10 @@ import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
-import io.limiter.micronaut.plan.DenialPlan;
 import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
+import io.limiter.micronaut.plan.VerdictParameter;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.convert.ArgumentConversionContext;
@@ -101,7 +101,7 @@ final class DisabledLimiter {
     @Override
     public BindingResult<Verdict> bind(
         ArgumentConversionContext<Verdict> context, HttpRequest<?> request) {
-      return () -> Optional.of(DenialPlan.unlimited());
+      return () -> Optional.of(VerdictParameter.unlimited());
     }
   }
 }

@@ -13,6 +13,7 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.redis.LimitStoreFactory;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.ApplicationContext;
@@ -86,8 +87,9 @@ final class DocsServer extends HttpService {
       fallbacks = policies.fallbacks(configuration.fallback());
       away =
           configuration.fallback() != Fallback.LOCAL
-              || policies.current().policies().values().stream()
-                  .anyMatch(each -> each.fallback().isPresent());
+              || policies.current().policies().stream()
+                  .anyMatch(
+                      name -> policies.current().of(name).members().has(PolicyMember.FALLBACK));
       store = begun();
     }
 

@@ -15,6 +15,7 @@ import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 import io.limiter.micronaut.address.IpAddress;
+import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.denial.DenialMessages;
@@ -332,6 +333,7 @@ class PackageArrowsTest {
               LimitPolicies.class,
               LimitStoreFactory.class,
               LimitedPolicy.class,
+              Origin.class,
               RateLimitFields.class,
               RequestSubjects.class,
               SubjectSource.class)

@@ -2,7 +2,7 @@
 package io.limiter.processor;
 
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.metadata.LimitedMethod;
+import io.limiter.micronaut.definition.LimitedMethod;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.core.annotation.AnnotationMetadata;

@@ -35,7 +35,7 @@ final class LimitTestBeans {
   @Requires(property = LimitTestProperties.STORE, value = "memory")
   @Replaces(value = LimitStore.class, factory = LimitStoreFactory.class)
   TestStore.Driven store(MemoryConfiguration memory, TestClock clock) {
-    return new TestStore.Driven(memory.getMaxSubjects(), clock);
+    return new TestStore.Driven(memory.maxSubjects(), clock);
   }
 
   @Singleton
@@ -85,10 +85,9 @@ final class LimitTestBeans {
     public RedisConfiguration onCreated(BeanCreatedEvent<RedisConfiguration> created) {
       RedisConfiguration redis = created.getBean();
       String own = Long.toString(new SecureRandom().nextLong(1L << 40, 1L << 41), 36) + ':';
-      String configured = redis.getKeyPrefix();
-      redis.setKeyPrefix(
+      String configured = redis.keyPrefix();
+      return redis.withKeyPrefix(
           configured.substring(0, Math.min(configured.length(), LONGEST - own.length())) + own);
-      return redis;
     }
   }
 

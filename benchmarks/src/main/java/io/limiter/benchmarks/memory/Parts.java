@@ -65,7 +65,9 @@ public class Parts {
     address = new Subject("ip", "203.0.113.195");
     verdict =
         new Limiter(new MemoryStore()).acquire(OverWire.request()).toCompletableFuture().join();
-    fields = new RateLimitFields(new HeadersConfiguration());
+    fields =
+        new RateLimitFields(
+            new HeadersConfiguration(true, true, HeadersConfiguration.Legacy.OFF, false));
   }
 
   @TearDown

@@ -130,13 +130,14 @@ public final class AdmissionControl {
     if (plan.admits(verdict)) {
       return Optional.empty();
     }
+    Verdict named = plan.named(verdict);
     if (route.isPresent()) {
-      var unused = LimitedCall.denied(plan, verdict).atGuard(route.get());
+      var unused = LimitedCall.denied(plan, named).atGuard(route.get());
     }
     if (asked != null && who != null) {
-      denials.forEach(listener -> listener.denied(plan, asked, verdict, who));
+      denials.forEach(listener -> listener.denied(plan, asked, named, who));
     }
-    return Optional.of(LimitDeniedException.of(verdict, plan.text(verdict)));
+    return Optional.of(LimitDeniedException.of(named, plan.text(named)));
   }
 
   /** The call that the gate admits on this verdict. The guard finds it on the request. */

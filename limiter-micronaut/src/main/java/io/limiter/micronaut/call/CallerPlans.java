@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.call;
 
+import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.limiter.micronaut.config.TierSettings;
 import io.limiter.micronaut.plan.Condition;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.subject.CallerLists;
@@ -30,6 +30,7 @@ public final class CallerPlans {
   private static final Logger LOG = LoggerFactory.getLogger(CallerPlans.class);
 
   private final AtomicBoolean unknown = new AtomicBoolean();
+  private final AtomicBoolean hinted = new AtomicBoolean();
   private final PoliciesConfiguration settings;
   private final CallerLists lists;
   private final @Nullable TierLookup tiers;
@@ -52,11 +53,25 @@ public final class CallerPlans {
     }
     CompletableFuture<Optional<String>> tier =
         request.isPresent() && tiers != null ? tiers.of(request.get()) : TierLookup.USUAL;
+    if (tier == TierLookup.USUAL && request.isPresent() && tiers != null) {
+      hintAtCaller(plan);
+    }
     return tier.thenApply(name -> plan(plan, name));
   }
 
+  /** The default method names callers by their principal, which a caller with a key has not. */
+  private void hintAtCaller(LimitPlan plan) {
+    Optional<String> header = hinted.get() ? Optional.empty() : plan.countedHeader();
+    if (header.isPresent() && hinted.compareAndSet(false, true)) {
+      LOG.info(
+          "{} counts the header {} and differs by tier, and Tiers.caller named no caller of a request: its tier was not asked for, so the default tier applied. Override Tiers.caller to name callers by that header, if it is verified. Further such requests are not logged",
+          plan.method(),
+          header.get());
+    }
+  }
+
   private LimitPlan plan(LimitPlan plan, Optional<String> tier) {
-    TierSettings known = settings.current().tiers();
+    LimitSettings known = settings.current();
     if (tier.isPresent() && known.isTier(tier.get())) {
       return plan.inTier(tier.get());
     }
@@ -64,9 +79,9 @@ public final class CallerPlans {
       LOG.warn(
           "A caller has the tier '{}', which {} does not have: the default tier applies. Further such tiers are not logged",
           tier.get(),
-          TierSettings.PREFIX);
+          LimitSettings.TIERS);
     }
-    return known.usual().map(plan::inTier).orElse(plan);
+    return known.usualTier().map(plan::inTier).orElse(plan);
   }
 
   /**

@@ -63,7 +63,7 @@ final class ServerLimitsFilter {
     this.configuration = configuration;
     this.timer = timer;
     this.executor = executor;
-    this.servers = new BoundedCache<>(configuration.getMaxServers(), Server::new);
+    this.servers = new BoundedCache<>(configuration.maxServers(), Server::new);
   }
 
   /** The pause of one server, and how many calls wait for its end. */
@@ -100,14 +100,14 @@ final class ServerLimitsFilter {
     if (server.pauseNanos() <= 0) {
       return SEND;
     }
-    if (server.waiting.incrementAndGet() > configuration.getMaxWaiters()) {
+    if (server.waiting.incrementAndGet() > configuration.maxWaiters()) {
       server.waiting.decrementAndGet();
       throw server.rejection(
           "%d calls wait already, the most that limiter.client.max-waiters permits"
-              .formatted(configuration.getMaxWaiters()));
+              .formatted(configuration.maxWaiters()));
     }
     CompletableFuture<Optional<HttpResponse<?>>> turn = new CompletableFuture<>();
-    await(server, turn, System.nanoTime() + configuration.getMaxWait().toNanos());
+    await(server, turn, System.nanoTime() + configuration.maxWait().toNanos());
     return turn.whenComplete((sent, rejected) -> server.waiting.decrementAndGet());
   }
 
@@ -121,7 +121,7 @@ final class ServerLimitsFilter {
       turn.completeExceptionally(
           server.rejection(
               "this is longer than limiter.client.max-wait = %d ms"
-                  .formatted(configuration.getMaxWait().toMillis())));
+                  .formatted(configuration.maxWait().toMillis())));
     } else {
       var unused = timer.schedule(() -> await(server, turn, latestNanos), pause);
     }
@@ -135,7 +135,7 @@ final class ServerLimitsFilter {
         failure instanceof HttpClientResponseException status ? status.getResponse() : response;
     Duration pause = received == null ? Duration.ZERO : StatedPause.of(received);
     if (!pause.isZero()) {
-      Duration longest = configuration.getMaxRetryAfter();
+      Duration longest = configuration.maxRetryAfter();
       servers.get(name(request)).pause(pause.compareTo(longest) > 0 ? longest : pause);
     }
   }

@@ -3,15 +3,20 @@ package io.limiter.micronaut.config;
 
 import io.limiter.micronaut.address.ForwardedHeader;
 import io.limiter.micronaut.address.TrustedProxies;
+import io.micronaut.context.annotation.ConfigurationInject;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.bind.annotation.Bindable;
+import io.micronaut.core.type.Argument;
+import io.micronaut.core.value.PropertyResolver;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Settings of callers: the address that they are counted by, the look-up of their tiers, and which
@@ -21,343 +26,262 @@ public final class CallerConfiguration {
 
   private CallerConfiguration() {}
 
-  /** Settings of the address that a request is counted by. */
+  /**
+   * Settings of the address that a request is counted by.
+   *
+   * @param proxies the proxies whose forwarded headers are trusted
+   * @param header the header in which a trusted proxy reports its client's address
+   * @param ipv6Prefix the length of the IPv6 prefix that is counted as one subject
+   */
   @Context // created at the start, so that a mistake stops it
   @ConfigurationProperties(AddressConfiguration.PREFIX)
-  public static final class AddressConfiguration {
+  public record AddressConfiguration(
+      @Internal TrustedProxies proxies, @Internal ForwardedHeader header, int ipv6Prefix) {
 
     /** Prefix of these settings. */
     public static final String PREFIX = LimiterConfiguration.PREFIX + ".address";
 
-    /**
-     * Default of {@code limiter.address.ipv6-prefix}: the smallest network that providers assign to
-     * a customer.
-     */
-    public static final int DEFAULT_IPV6_PREFIX = 64;
-
-    private static final int MIN_IPV6_PREFIX = 32;
-    private static final int MAX_IPV6_PREFIX = 128;
-
-    private TrustedProxies proxies = TrustedProxies.NONE;
-    private ForwardedHeader header = ForwardedHeader.named(ForwardedHeader.FORWARDED_FOR);
-    private int ipv6Prefix = DEFAULT_IPV6_PREFIX;
-
-    /** The proxies whose forwarded headers are trusted. */
     @Internal
-    public TrustedProxies proxies() {
-      return proxies;
+    public AddressConfiguration {
+      Bounds.require(PREFIX + ".ipv6-prefix", ipv6Prefix, 32, 128);
     }
 
     /**
-     * Default value none: the TCP peer is counted, and headers are ignored. Addresses, networks
-     * such as {@code 10.0.0.0/8} and {@code 2001:db8::/32}, and {@code unix} for all peers on a
-     * Unix domain socket; at most 1,024. Blank entries are ignored.
-     *
-     * @throws ConfigurationException naming the entry that is invalid or too wide
+     * @param trustedProxies The proxies whose forwarded headers are trusted. Default value none:
+     *     the TCP peer is counted, and headers are ignored. Addresses, networks such as {@code
+     *     10.0.0.0/8} and {@code 2001:db8::/32}, and {@code unix} for all peers on a Unix domain
+     *     socket; at most 1,024. Blank entries are ignored.
+     * @param header The header in which a trusted proxy reports its client's address. Default value
+     *     {@code X-Forwarded-For}; or {@code Forwarded} (RFC 7239); or the name of another header,
+     *     such as {@code CF-Connecting-IP}, which contains one address and which the proxy must
+     *     overwrite.
+     * @param ipv6Prefix The length of the IPv6 prefix that is counted as one subject. Default value
+     *     64, the smallest network that providers assign to a customer; 32 to 128.
+     * @throws ConfigurationException naming the property, its value and the remedy
      */
-    public void setTrustedProxies(List<String> trustedProxies) {
-      this.proxies = networks(PREFIX + ".trusted-proxies", trustedProxies);
+    @ConfigurationInject
+    public AddressConfiguration(
+        @Nullable List<String> trustedProxies,
+        @Bindable(defaultValue = ForwardedHeader.FORWARDED_FOR) String header,
+        @Bindable(defaultValue = "64") int ipv6Prefix) {
+      this(networks(PREFIX + ".trusted-proxies", trustedProxies), named(header), ipv6Prefix);
     }
 
-    /** The header in which a trusted proxy reports its client's address. */
-    @Internal
-    public ForwardedHeader header() {
-      return header;
-    }
-
-    /**
-     * Default value {@code X-Forwarded-For}; or {@code Forwarded} (RFC 7239); or the name of
-     * another header, such as {@code CF-Connecting-IP}, which contains one address and which the
-     * proxy must overwrite.
-     */
-    public void setHeader(String header) {
+    private static ForwardedHeader named(String header) {
       try {
-        this.header = ForwardedHeader.named(header.trim());
+        return ForwardedHeader.named(header.trim());
       } catch (IllegalArgumentException mistake) {
         throw new ConfigurationException(
             "%s.header = %s: %s".formatted(PREFIX, header, mistake.getMessage()), mistake);
       }
     }
-
-    /** The length of the IPv6 prefix that is counted as one subject. */
-    public int getIpv6Prefix() {
-      return ipv6Prefix;
-    }
-
-    /** Default value 64; 32 to 128. */
-    public void setIpv6Prefix(int ipv6Prefix) {
-      if (ipv6Prefix < MIN_IPV6_PREFIX || ipv6Prefix > MAX_IPV6_PREFIX) {
-        throw new ConfigurationException(
-            "%s.ipv6-prefix = %d: give it %d to %d"
-                .formatted(PREFIX, ipv6Prefix, MIN_IPV6_PREFIX, MAX_IPV6_PREFIX));
-      }
-      this.ipv6Prefix = ipv6Prefix;
-    }
   }
 
-  /** Settings of the look-up of the tier of a caller. */
+  /**
+   * Settings of the look-up of the tier of a caller.
+   *
+   * @param timeout How long a call waits for the tier of its caller. Default value 200 ms; 1 ms to
+   *     10 s. A call that has waited so long has the default tier.
+   * @param cacheTime How long the tier of a caller is remembered. Default value 1 min; 0 to 1 day.
+   *     A change of a caller's tier takes effect after this time.
+   * @param cacheSize The number of callers whose tier is remembered. Default value 10,000; 0 to
+   *     1,000,000.
+   */
   @Context // created at the start, so that a mistake stops it
   @ConfigurationProperties(TierLookupConfiguration.PREFIX)
-  public static final class TierLookupConfiguration {
+  public record TierLookupConfiguration(
+      @Bindable(defaultValue = "200ms") Duration timeout,
+      @Bindable(defaultValue = "1m") Duration cacheTime,
+      @Bindable(defaultValue = "10000") int cacheSize) {
 
     /** Prefix of these settings. */
     public static final String PREFIX = LimiterConfiguration.PREFIX + ".tier-lookup";
 
-    /** Default of {@code limiter.tier-lookup.timeout}. */
-    public static final Duration DEFAULT_TIMEOUT = Duration.ofMillis(200);
-
-    /** Default of {@code limiter.tier-lookup.cache-time}. */
-    public static final Duration DEFAULT_CACHE_TIME = Duration.ofMinutes(1);
-
-    /** Default of {@code limiter.tier-lookup.cache-size}. */
-    public static final int DEFAULT_CACHE_SIZE = 10_000;
-
-    private static final Duration MAX_TIMEOUT = Duration.ofSeconds(10);
-    private static final Duration MAX_CACHE_TIME = Duration.ofDays(1);
-    private static final int MAX_CACHE_SIZE = 1_000_000;
-
-    private Duration timeout = DEFAULT_TIMEOUT;
-    private Duration cacheTime = DEFAULT_CACHE_TIME;
-    private int cacheSize = DEFAULT_CACHE_SIZE;
-
-    /** How long a call waits for the tier of its caller. */
-    public Duration getTimeout() {
-      return timeout;
-    }
-
-    /** Default value 200 ms; 1 ms to 10 s. A call that has waited so long has the default tier. */
-    public void setTimeout(Duration timeout) {
-      requireWithin("timeout", timeout, Duration.ofMillis(1), MAX_TIMEOUT);
-      this.timeout = timeout;
-    }
-
-    /** How long the tier of a caller is remembered. */
-    public Duration getCacheTime() {
-      return cacheTime;
-    }
-
-    /**
-     * Default value 1 min; 0 to 1 day. A change of a caller's tier takes effect after this time.
-     */
-    public void setCacheTime(Duration cacheTime) {
-      requireWithin("cache-time", cacheTime, Duration.ZERO, MAX_CACHE_TIME);
-      this.cacheTime = cacheTime;
-    }
-
-    /** The number of callers whose tier is remembered. */
-    public int getCacheSize() {
-      return cacheSize;
-    }
-
-    /** Default value 10,000; 0 to 1,000,000. */
-    public void setCacheSize(int cacheSize) {
-      if (cacheSize < 0 || cacheSize > MAX_CACHE_SIZE) {
-        throw new ConfigurationException(
-            "%s.cache-size = %d: give it 0 to %d".formatted(PREFIX, cacheSize, MAX_CACHE_SIZE));
-      }
-      this.cacheSize = cacheSize;
-    }
-
-    private static void requireWithin(String name, Duration time, Duration least, Duration most) {
-      if (time.compareTo(least) < 0 || time.compareTo(most) > 0) {
-        throw new ConfigurationException(
-            "%s.%s = %d ms: give it %d ms to %d ms"
-                .formatted(PREFIX, name, time.toMillis(), least.toMillis(), most.toMillis()));
-      }
+    public TierLookupConfiguration {
+      Bounds.require(PREFIX + ".timeout", timeout, Duration.ofMillis(1), Duration.ofSeconds(10));
+      Bounds.require(PREFIX + ".cache-time", cacheTime, Duration.ZERO, Duration.ofDays(1));
+      Bounds.require(PREFIX + ".cache-size", cacheSize, 0, 1_000_000);
     }
   }
 
   /**
    * Settings of callers that no rule and no ban limits. Duplicate guards apply to them as to all
    * others. A refresh changes them.
+   *
+   * @param addresses the networks of exempt clients
+   * @param users the names of exempt users
+   * @param header the header with the token of an exempt caller
+   * @param tokens the SHA-256 digests of the tokens
    */
-  @Context // created at the start, so that a mistake stops it
   @ConfigurationProperties(ExemptConfiguration.PREFIX)
-  public static final class ExemptConfiguration {
+  public record ExemptConfiguration(
+      @Internal TrustedProxies addresses,
+      @Internal Set<String> users,
+      @Internal String header,
+      @Internal List<byte[]> tokens) {
 
     /** Prefix of these settings. */
     public static final String PREFIX = LimiterConfiguration.PREFIX + ".exempt";
 
-    /** Default of {@code limiter.exempt.header}. */
-    public static final String DEFAULT_HEADER = "X-RateLimit-Exempt";
+    private static final String DEFAULT_HEADER = "X-RateLimit-Exempt";
 
     private static final int MAX_TOKENS = 32;
     private static final int DIGEST_DIGITS = 64;
 
-    private TrustedProxies addresses = TrustedProxies.NONE;
-    private Set<String> users = Set.of();
-    private String header = DEFAULT_HEADER;
-    private List<byte[]> tokens = List.of();
+    @Internal
+    public ExemptConfiguration {
+      users = Set.copyOf(users);
+    }
+
+    /**
+     * @param addresses Default value none. Addresses and networks of clients, such as {@code
+     *     192.0.2.0/24} and {@code 2001:db8::/32}; at most 1,024. The client's address is that by
+     *     which {@code limitType = IP} counts, so behind a proxy {@code
+     *     limiter.address.trusted-proxies} must be set.
+     * @param users Default value none. Names of principals. They are known behind security only, so
+     *     not to policies that are decided before it.
+     * @param header The header with the token of an exempt caller. Default value {@code
+     *     X-RateLimit-Exempt}.
+     * @param tokens Default value none. SHA-256 digests of tokens as 64 hexadecimal digits; at most
+     *     32. A token has 22 characters at least, which is what 128 random bits need: {@code
+     *     openssl rand -base64 24}. Its digest: {@code printf %s "$TOKEN" | sha256sum}.
+     * @throws ConfigurationException naming the property and the remedy; it quotes no token
+     */
+    @ConfigurationInject
+    ExemptConfiguration(
+        @Nullable List<String> addresses,
+        @Nullable Set<String> users,
+        @Bindable(defaultValue = DEFAULT_HEADER) String header,
+        @Nullable List<String> tokens) {
+      this(
+          networks(PREFIX + ".addresses", addresses),
+          users == null ? Set.of() : users,
+          requireName(header),
+          digests(tokens == null ? List.of() : tokens));
+    }
+
+    /** The settings that this resolver has now: the bean has those of the start. */
+    static ExemptConfiguration of(PropertyResolver settings) {
+      return new ExemptConfiguration(
+          settings.getProperty(PREFIX + ".addresses", Argument.listOf(String.class)).orElse(null),
+          settings.getProperty(PREFIX + ".users", Argument.setOf(String.class)).orElse(null),
+          settings.getProperty(PREFIX + ".header", String.class, DEFAULT_HEADER),
+          settings.getProperty(PREFIX + ".tokens", Argument.listOf(String.class)).orElse(null));
+    }
 
     /** Whether no caller is exempt. */
     boolean isEmpty() {
       return addresses.isEmpty() && users.isEmpty() && tokens.isEmpty();
     }
 
-    /** The networks of exempt clients. */
-    @Internal
-    public TrustedProxies addresses() {
-      return addresses;
-    }
-
-    /**
-     * Default value none. Addresses and networks of clients, such as {@code 192.0.2.0/24} and
-     * {@code 2001:db8::/32}; at most 1,024. The client's address is that by which {@code limitType
-     * = IP} counts, so behind a proxy {@code limiter.address.trusted-proxies} must be set.
-     *
-     * @throws ConfigurationException naming the entry that is invalid or too wide
-     */
-    public void setAddresses(List<String> addresses) {
-      this.addresses = networks(PREFIX + ".addresses", addresses);
-    }
-
-    /** The names of exempt users. */
-    @Internal
-    public Set<String> users() {
-      return users;
-    }
-
-    /**
-     * Default value none. Names of principals. They are known behind security only, so not to
-     * policies that are decided before it.
-     */
-    public void setUsers(Set<String> users) {
-      this.users = Set.copyOf(users);
-    }
-
-    /** The header with the token of an exempt caller. */
-    @Internal
-    public String header() {
-      return header;
-    }
-
-    /** Default value {@code X-RateLimit-Exempt}: the header with the token of an exempt caller. */
-    public void setHeader(String header) {
+    private static String requireName(String header) {
       if (!header.matches("[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}")) {
         throw new ConfigurationException(
             "%s.header = %s: no header can have this name: write one such as %s"
                 .formatted(PREFIX, header, DEFAULT_HEADER));
       }
-      this.header = header;
+      return header;
     }
 
-    /** The SHA-256 digests of the tokens. */
-    @Internal
-    public List<byte[]> tokens() {
-      return tokens;
-    }
-
-    /**
-     * Default value none. SHA-256 digests of tokens as 64 hexadecimal digits; at most 32. A token
-     * has 22 characters at least, which is what 128 random bits need: {@code openssl rand -base64
-     * 24}. Its digest: {@code printf %s "$TOKEN" | sha256sum}.
-     *
-     * @throws ConfigurationException if one is no digest; it does not quote the value, which may be
-     *     the token itself
-     */
-    public void setTokens(List<String> tokens) {
+    private static List<byte[]> digests(List<String> tokens) {
       if (tokens.size() > MAX_TOKENS) {
         throw new ConfigurationException(
             "%s.tokens: %d entries: give at most %d".formatted(PREFIX, tokens.size(), MAX_TOKENS));
       }
-      this.tokens =
-          tokens.stream()
-              .map(String::strip)
-              .map(
-                  digest -> {
-                    if (digest.length() != DIGEST_DIGITS
-                        || !digest.chars().allMatch(HexFormat::isHexDigit)) {
-                      throw new ConfigurationException(
-                          "%s.tokens: an entry is no SHA-256 digest: give it the 64 hexadecimal digits of: printf %%s \"$TOKEN\" | sha256sum"
-                              .formatted(PREFIX));
-                    }
-                    return HexFormat.of().parseHex(digest);
-                  })
-              .toList();
+      return tokens.stream().map(String::strip).map(ExemptConfiguration::digest).toList();
+    }
+
+    private static byte[] digest(String token) {
+      if (token.length() != DIGEST_DIGITS || !token.chars().allMatch(HexFormat::isHexDigit)) {
+        throw new ConfigurationException(
+            "%s.tokens: an entry is no SHA-256 digest: give it the 64 hexadecimal digits of: printf %%s \"$TOKEN\" | sha256sum"
+                .formatted(PREFIX));
+      }
+      return HexFormat.of().parseHex(token);
     }
   }
 
-  /** Settings of callers whose requests are all rejected. A refresh changes them. */
-  @Context // created at the start, so that a mistake stops it
+  /**
+   * Settings of callers whose requests are all rejected. A refresh changes them.
+   *
+   * @param addresses the networks of blocked clients
+   * @param users the names of blocked users
+   * @param status the status of the response to a blocked caller
+   * @param message the message of the response to a blocked caller
+   */
   @ConfigurationProperties(BlockConfiguration.PREFIX)
-  public static final class BlockConfiguration {
+  public record BlockConfiguration(
+      @Internal TrustedProxies addresses, @Internal Set<String> users, int status, String message) {
 
     /** Prefix of these settings. */
     public static final String PREFIX = LimiterConfiguration.PREFIX + ".block";
 
-    /** Default of {@code limiter.block.status}. */
-    public static final int DEFAULT_STATUS = 403;
-
-    /** Default of {@code limiter.block.message}. */
-    public static final String DEFAULT_MESSAGE = "This caller is blocked";
+    private static final String DEFAULT_STATUS = "403";
+    private static final String DEFAULT_MESSAGE = "This caller is blocked";
 
     private static final int MIN_STATUS = 400;
     private static final int MAX_STATUS = 599;
 
-    private TrustedProxies addresses = TrustedProxies.NONE;
-    private Set<String> users = Set.of();
-    private int status = DEFAULT_STATUS;
-    private String message = DEFAULT_MESSAGE;
+    @Internal
+    public BlockConfiguration {
+      users = Set.copyOf(users);
+      Bounds.require(PREFIX + ".status", status, MIN_STATUS, MAX_STATUS);
+    }
+
+    /**
+     * @param addresses Default value none. Addresses and networks of clients, such as {@code
+     *     203.0.113.7} and {@code 2001:db8::/32}; at most 1,024. All their requests are rejected
+     *     before any other filter, those for unknown paths and static files as well.
+     * @param users Default value none. Names of principals, whose requests are rejected behind
+     *     security.
+     * @param status The status of the response to a blocked caller. Default value 403; 400 to 599.
+     * @param message The message of the response to a blocked caller. Default value {@code This
+     *     caller is blocked}.
+     * @throws ConfigurationException naming the property, its value and the remedy
+     */
+    @ConfigurationInject
+    BlockConfiguration(
+        @Nullable List<String> addresses,
+        @Nullable Set<String> users,
+        @Bindable(defaultValue = DEFAULT_STATUS) int status,
+        @Bindable(defaultValue = DEFAULT_MESSAGE) String message) {
+      this(
+          networks(PREFIX + ".addresses", addresses),
+          users == null ? Set.of() : users,
+          status,
+          message);
+    }
+
+    /** The settings that this resolver has now: the bean has those of the start. */
+    static BlockConfiguration of(PropertyResolver settings) {
+      return new BlockConfiguration(
+          settings.getProperty(PREFIX + ".addresses", Argument.listOf(String.class)).orElse(null),
+          settings.getProperty(PREFIX + ".users", Argument.setOf(String.class)).orElse(null),
+          status(settings),
+          settings.getProperty(PREFIX + ".message", String.class, DEFAULT_MESSAGE));
+    }
+
+    private static int status(PropertyResolver settings) {
+      String written = settings.getProperty(PREFIX + ".status", String.class, DEFAULT_STATUS);
+      try {
+        return Integer.parseInt(written);
+      } catch (NumberFormatException mistake) {
+        throw new ConfigurationException(
+            "%s.status = %s: give it %d to %d".formatted(PREFIX, written, MIN_STATUS, MAX_STATUS),
+            mistake);
+      }
+    }
 
     /** Whether no caller is blocked. */
     boolean isEmpty() {
       return addresses.isEmpty() && users.isEmpty();
     }
-
-    /** The networks of blocked clients. */
-    @Internal
-    public TrustedProxies addresses() {
-      return addresses;
-    }
-
-    /**
-     * Default value none. Addresses and networks of clients, such as {@code 203.0.113.7} and {@code
-     * 2001:db8::/32}; at most 1,024. All their requests are rejected before any other filter, those
-     * for unknown paths and static files as well.
-     *
-     * @throws ConfigurationException naming the entry that is invalid or too wide
-     */
-    public void setAddresses(List<String> addresses) {
-      this.addresses = networks(PREFIX + ".addresses", addresses);
-    }
-
-    /** The names of blocked users. */
-    @Internal
-    public Set<String> users() {
-      return users;
-    }
-
-    /** Default value none. Names of principals, whose requests are rejected behind security. */
-    public void setUsers(Set<String> users) {
-      this.users = Set.copyOf(users);
-    }
-
-    /** The status of the response to a blocked caller. */
-    public int getStatus() {
-      return status;
-    }
-
-    /** Default value 403; 400 to 599. */
-    public void setStatus(int status) {
-      if (status < MIN_STATUS || status > MAX_STATUS) {
-        throw new ConfigurationException(
-            "%s.status = %d: give it %d to %d".formatted(PREFIX, status, MIN_STATUS, MAX_STATUS));
-      }
-      this.status = status;
-    }
-
-    /** The message of the response to a blocked caller. */
-    public String getMessage() {
-      return message;
-    }
-
-    /** Default value {@code This caller is blocked}. */
-    public void setMessage(String message) {
-      this.message = message;
-    }
   }
 
-  private static TrustedProxies networks(String property, List<String> written) {
+  private static TrustedProxies networks(String property, @Nullable List<String> written) {
+    if (written == null) {
+      return TrustedProxies.NONE;
+    }
     try {
       return TrustedProxies.of(
           written.stream()

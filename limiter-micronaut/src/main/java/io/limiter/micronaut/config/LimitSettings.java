@@ -4,10 +4,18 @@ package io.limiter.micronaut.config;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
+import io.limiter.micronaut.config.SettingsReader.VariableLayer;
+import io.limiter.micronaut.config.SettingsReader.WrittenLayer;
+import io.limiter.micronaut.definition.MemberSet;
+import io.limiter.micronaut.definition.Origin;
+import io.limiter.micronaut.definition.PolicyDefinition;
+import io.limiter.micronaut.definition.PolicyMember;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -15,60 +23,253 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the configuration says about limits at one moment.
- *
- * @param policies the settings of policies, by name
- * @param routes the limits on paths, in their order
- * @param tiers the rules of tiers
- * @param exempt the callers without limits; empty if there are none
- * @param block the callers whose requests are rejected; empty if there are none
+ * What the configuration has about limits at one moment. Each layer changes a policy in turn, those
+ * of a lower precedence first, and those of a tier last: the last one wins.
  */
 @Internal
-public record LimitSettings(
-    Map<String, PolicySettings> policies,
-    List<RouteSettings> routes,
-    TierSettings tiers,
-    Optional<ExemptConfiguration> exempt,
-    Optional<BlockConfiguration> block) {
+public final class LimitSettings {
 
-  public LimitSettings {
-    policies = Map.copyOf(policies);
-    routes = List.copyOf(routes);
+  /** Prefix of the rules of tiers. */
+  public static final String TIERS = LimiterConfiguration.PREFIX + ".tiers";
+
+  /** Prefix of the limits on paths. */
+  public static final String ROUTES = LimiterConfiguration.PREFIX + ".routes";
+
+  static final int MAX_TIERS = 32;
+
+  /** Prefixes under which the application chooses names. */
+  static final List<String> FREE = List.of(PoliciesConfiguration.PREFIX, TIERS, ROUTES);
+
+  private static final Supplier<Collection<String>> NO_NAMES = List::of;
+
+  /** One source of settings. */
+  sealed interface Layer permits WrittenLayer, VariableLayer {
+
+    /**
+     * Changes a policy.
+     *
+     * @param tier empty for all callers
+     * @param known what the layers before it have
+     * @param ruleNames the names of its rules
+     */
+    PolicyDefinition change(
+        Optional<String> tier, PolicyDefinition known, Supplier<Collection<String>> ruleNames);
+
+    /** Changes the limits on paths. */
+    List<Map<String, Origin>> change(List<Map<String, Origin>> known);
+
+    /** Changes the tier of callers without another. */
+    Optional<Origin> change(Optional<Origin> known);
   }
 
-  /** The deadlines of policies with their own setting, by name. */
-  Map<String, Duration> deadlines() {
-    Map<String, Duration> deadlines = new TreeMap<>();
-    policies.forEach(
-        (policy, settings) ->
-            settings.deadline().ifPresent(deadline -> deadlines.put(policy, deadline)));
-    return deadlines;
+  private final List<Layer> layers;
+  private final Map<String, PolicyDefinition> policies = new TreeMap<>();
+  private final Set<String> tiers = new TreeSet<>();
+  private final List<Route> routes;
+  private final Optional<String> usualTier;
+  private final Optional<ExemptConfiguration> exempt;
+  private final Optional<BlockConfiguration> block;
+
+  /**
+   * @param layers those of the lowest precedence first
+   * @param exempt the callers without limits; empty if there are none
+   * @param block the callers whose requests are rejected; empty if there are none
+   */
+  LimitSettings(
+      List<Layer> layers,
+      Optional<ExemptConfiguration> exempt,
+      Optional<BlockConfiguration> block) {
+    this.layers = List.copyOf(layers);
+    this.exempt = exempt;
+    this.block = block;
+    Set<String> names = new TreeSet<>();
+    List<Map<String, Origin>> paths = List.of();
+    Optional<Origin> usual = Optional.empty();
+    for (Layer layer : layers) {
+      paths = layer.change(paths);
+      usual = layer.change(usual);
+      if (layer instanceof WrittenLayer source) {
+        names.addAll(source.policies().keySet());
+        tiers.addAll(source.tiers().keySet());
+      }
+    }
+    names.forEach(policy -> policies.put(policy, of(Optional.empty(), policy)));
+    this.routes = paths.stream().map(Route::of).toList();
+    this.usualTier = usual.map(Origin::value);
   }
 
-  /** The fallbacks of policies with their own setting, by name. */
-  Map<String, Fallback> fallbacks() {
-    Map<String, Fallback> fallbacks = new HashMap<>();
-    policies.forEach(
-        (policy, settings) ->
-            settings.fallback().ifPresent(fallback -> fallbacks.put(policy, fallback)));
-    return fallbacks;
+  /** The names of the policies that files and code configure, sorted. */
+  public Set<String> policies() {
+    return policies.keySet();
+  }
+
+  /** The names of the tiers with rules of their own, sorted. */
+  public Set<String> tiers() {
+    return tiers;
+  }
+
+  /** The tier of callers without another; empty if those have the usual rules. */
+  public Optional<String> usualTier() {
+    return usualTier;
+  }
+
+  /** Whether a setting has the name of this tier. */
+  public boolean isTier(String name) {
+    return tiers.contains(name) || usualTier.filter(name::equals).isPresent();
+  }
+
+  /** The limits on paths, in their order. */
+  public List<Route> routes() {
+    return routes;
+  }
+
+  /** The callers without limits. */
+  public Optional<ExemptConfiguration> exempt() {
+    return exempt;
+  }
+
+  /** The callers whose requests are rejected. */
+  public Optional<BlockConfiguration> block() {
+    return block;
+  }
+
+  /** What the settings change of policies for all callers. */
+  public PolicyChanges changes() {
+    return (policy, nameOf) -> change(Optional.empty(), policy, nameOf);
+  }
+
+  /** What they change for callers of a tier. */
+  public PolicyChanges changes(String tier) {
+    return (policy, nameOf) -> {
+      PolicyDefinition usual = change(Optional.empty(), policy, nameOf);
+      return usual.with(change(Optional.of(tier), policy.with(usual), nameOf));
+    };
+  }
+
+  private PolicyDefinition change(
+      Optional<String> tier, PolicyDefinition policy, Function<MemberSet, String> nameOf) {
+    PolicyDefinition change = PolicyDefinition.of(policy.name(), place(tier, policy.name()));
+    for (Layer layer : layers) {
+      PolicyDefinition known = change;
+      change = layer.change(tier, known, () -> names(policy.with(known), known, nameOf));
+    }
+    return change;
+  }
+
+  /** The names that rules have without single changes, and those that changes use already. */
+  private static Collection<String> names(
+      PolicyDefinition policy, PolicyDefinition known, Function<MemberSet, String> nameOf) {
+    Set<String> names = new TreeSet<>(policy.ruleNames(nameOf));
+    names.addAll(known.changes().keySet());
+    return names;
+  }
+
+  private static String place(Optional<String> tier, String policy) {
+    return tier.map(name -> TIERS + '.' + name).orElse(PoliciesConfiguration.PREFIX) + '.' + policy;
+  }
+
+  /** What files and code have of a policy; nothing if the name is unknown. */
+  public PolicyDefinition of(String policy) {
+    PolicyDefinition known = policies.get(policy);
+    return known == null ? of(Optional.empty(), policy) : known;
+  }
+
+  /** The same in a tier. */
+  public PolicyDefinition of(String tier, String policy) {
+    return of(Optional.of(tier), policy);
+  }
+
+  private PolicyDefinition of(Optional<String> tier, String policy) {
+    PolicyDefinition change = PolicyDefinition.of(policy, place(tier, policy));
+    for (Layer layer : layers) {
+      change = layer.change(tier, change, NO_NAMES);
+    }
+    return change;
+  }
+
+  /** Whether a tier changes one of these policies. */
+  public boolean changesIn(String tier, Collection<String> some) {
+    return some.stream()
+        .anyMatch(
+            policy ->
+                sources()
+                        .anyMatch(
+                            source ->
+                                source.tiers().getOrDefault(tier, Map.of()).containsKey(policy))
+                    || layers.stream()
+                        .anyMatch(
+                            layer ->
+                                layer instanceof VariableLayer variables
+                                    && variables.mayChange(place(Optional.of(tier), policy))));
+  }
+
+  /** The policies that a tier changes, sorted. */
+  public Set<String> policiesIn(String tier) {
+    return sources()
+        .flatMap(source -> source.tiers().getOrDefault(tier, Map.of()).keySet().stream())
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private Stream<WrittenLayer> sources() {
+    return layers.stream().filter(WrittenLayer.class::isInstance).map(WrittenLayer.class::cast);
+  }
+
+  /** The environment variables that set nothing of the policies that were asked for until now. */
+  public List<String> unusedVariables() {
+    return layers.stream()
+        .filter(VariableLayer.class::isInstance)
+        .flatMap(layer -> ((VariableLayer) layer).unused().stream())
+        .toList();
+  }
+
+  /** Whether a key is under one of the prefixes that leave names to the application. */
+  static boolean isFree(String key) {
+    return FREE.stream().anyMatch(prefix -> isUnder(prefix, key));
+  }
+
+  static boolean isUnder(String prefix, String key) {
+    return key.startsWith(prefix)
+        && (key.length() == prefix.length() || ".[".indexOf(key.charAt(prefix.length())) >= 0);
   }
 
   /**
-   * A limit on paths, as {@code limiter.routes} has it.
+   * How the store is asked for calls under policies, and who decides while it is away; by the names
+   * of policies, of those that differ from what is usual.
+   *
+   * @param notCached the policies whose denials always come from the store
+   */
+  record Treatments(
+      Map<String, Duration> deadlines, Map<String, Fallback> fallbacks, Set<String> notCached) {}
+
+  /** The treatments of these policies. */
+  Treatments treatments(Collection<String> names) {
+    Treatments all = new Treatments(new HashMap<>(), new HashMap<>(), new HashSet<>());
+    for (String name : names) {
+      MemberSet members = of(name).members();
+      members.get(PolicyMember.DEADLINE).ifPresent(own -> all.deadlines().put(name, own));
+      members.get(PolicyMember.FALLBACK).ifPresent(own -> all.fallbacks().put(name, own));
+      if (members.isFalse(PolicyMember.DENY_CACHE)) {
+        all.notCached().add(name);
+      }
+    }
+    return all;
+  }
+
+  /**
+   * A limit on paths.
    *
    * @param path an Ant pattern, such as {@code /api/**}
    * @param methods the names of HTTP methods in capitals; empty for all
    * @param policy the policy that limits the paths
    */
-  public record RouteSettings(WrittenSetting path, Set<String> methods, WrittenSetting policy) {
-
-    /** Prefix of these settings. */
-    public static final String PREFIX = LimiterConfiguration.PREFIX + ".routes";
+  public record Route(Origin path, Set<String> methods, Origin policy) {
 
     static final List<String> MEMBERS = List.of("path", "methods", "policy");
 
@@ -78,16 +279,16 @@ public record LimitSettings(
     /**
      * @param members the settings of one route, by name; not empty
      */
-    static RouteSettings of(Map<String, WrittenSetting> members) {
-      WrittenSetting path = required(members, "path");
+    static Route of(Map<String, Origin> members) {
+      Origin path = required(members, "path");
       if (!path.value().startsWith("/")) {
         throw path.mistake("a path begins with a slash: write one such as /api/**");
       }
-      return new RouteSettings(path, methods(members.get("methods")), required(members, "policy"));
+      return new Route(path, methods(members.get("methods")), required(members, "policy"));
     }
 
-    private static WrittenSetting required(Map<String, WrittenSetting> members, String member) {
-      WrittenSetting setting = members.get(member);
+    private static Origin required(Map<String, Origin> members, String member) {
+      Origin setting = members.get(member);
       if (setting == null || setting.value().isBlank()) {
         throw members
             .values()
@@ -100,7 +301,7 @@ public record LimitSettings(
       return setting;
     }
 
-    private static Set<String> methods(@Nullable WrittenSetting written) {
+    private static Set<String> methods(@Nullable Origin written) {
       if (written == null) {
         return Set.of();
       }

@@ -4,32 +4,47 @@ package io.limiter.micronaut.config;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisSettings.KeySecret;
 import io.limiter.core.redis.RedisSettings.PolicyDeadlines;
+import io.micronaut.context.annotation.ConfigurationInject;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.bind.annotation.Bindable;
 import java.time.Duration;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
-/** Settings for the Redis that {@code redis.uri} or {@code redis.uris} names. */
+/**
+ * Settings for the Redis that {@code redis.uri} or {@code redis.uris} names.
+ *
+ * @param enabled whether the limiter counts in Redis if one is named
+ * @param deadline time limit for a decision by Redis
+ * @param hardDeadline time after which the fallback decides even if this process causes the delay
+ * @param keyPrefix the prefix of every key
+ * @param keySecret the secret from which the names of keys are derived
+ * @param warmUp the longest time for which the start waits for the warm-up of connections and event
+ *     loops
+ * @param connections the connections on which decisions are sent
+ * @param maxConnections maximum number of connections
+ * @param batchSize the most decisions that are sent to Redis as one command
+ */
 @Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(RedisConfiguration.PREFIX)
-public final class RedisConfiguration {
+public record RedisConfiguration(
+    boolean enabled,
+    Duration deadline,
+    Optional<Duration> hardDeadline,
+    String keyPrefix,
+    Optional<KeySecret> keySecret,
+    Duration warmUp,
+    Connections connections,
+    int maxConnections,
+    int batchSize) {
 
   /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".redis";
 
-  /** Longest {@code warm-up}. */
-  public static final Duration MAX_WARM_UP = Duration.ofMinutes(1);
-
-  private boolean enabled = true;
-  private Duration deadline = RedisSettings.DEFAULT_DEADLINE;
-  private Optional<Duration> hardDeadline = Optional.empty();
-  private String keyPrefix = RedisSettings.DEFAULT_PREFIX;
-  private Optional<KeySecret> keySecret = Optional.empty();
-  private Duration warmUp = Duration.ofSeconds(10);
-  private Connections connections = Connections.AUTO;
-  private int maxConnections = 16;
-  private int batchSize = RedisSettings.DEFAULT_BATCH_SIZE;
+  private static final Duration MAX_WARM_UP = Duration.ofMinutes(1);
 
   /** The connections on which decisions are sent. */
   public enum Connections {
@@ -41,127 +56,85 @@ public final class RedisConfiguration {
     SHARED
   }
 
-  /** Whether the limiter counts in Redis if {@code redis.uri} or {@code redis.uris} is set. */
-  public boolean isEnabled() {
-    return enabled;
+  public RedisConfiguration {
+    if (warmUp.isNegative() || warmUp.compareTo(MAX_WARM_UP) > 0) {
+      throw new ConfigurationException(
+          "limiter.redis.warm-up = %s: give it 0 to 1 minute".formatted(warmUp));
+    }
+    Bounds.require(PREFIX + ".max-connections", maxConnections, 1, 1_024);
   }
 
   /**
-   * Default value true. If false, the limiter counts in memory and opens no connection, whatever
-   * else uses Redis.
-   *
-   * @throws ConfigurationException if the word means neither true nor false
+   * @param enabled Whether the limiter counts in Redis if {@code redis.uri} or {@code redis.uris}
+   *     is set. Default value true. If false, the limiter counts in memory and opens no connection,
+   *     whatever else uses Redis.
+   * @param deadline Time limit for a decision by Redis; after it the fallback decides. Only time in
+   *     which the connection's event loop runs is counted. Default value 100 ms; 1 ms to 10 s.
+   * @param hardDeadline Time after which the fallback decides even if this process causes the
+   *     delay. By default 2 s, or twice the decision's deadline if that is more; from the longest
+   *     deadline to 1 minute.
+   * @param keyPrefix Prefix of every key. Default value {@code limiter:}; services that share Redis
+   *     but not their limits need different prefixes.
+   * @param keySecret Secret from which the names of keys are derived, so that a reader of the keys
+   *     cannot test guesses of subjects. It must be the same for all instances. None by default; 16
+   *     characters or more. No bean exposes it, and no message contains it.
+   * @param warmUp The longest time for which the start waits for the warm-up of connections and
+   *     event loops. It does not wait for a Redis that is down. Zero disables the warm-up of event
+   *     loops. Default value 10 s; 0 to 1 minute.
+   * @param connections The connections on which decisions are sent. Default value {@code auto}; or
+   *     {@code event-loop}, or {@code shared}.
+   * @param maxConnections Maximum number of connections; further event loops of the server share
+   *     those of the first ones. Default value 16; 1 to 1,024.
+   * @param batchSize The most decisions that are sent to Redis as one command, if they meet on one
+   *     event loop. None waits for others. On a Cluster only those of one slot share a command.
+   *     Default value 16; 1 to 16. With 1 each decision is sent alone.
+   * @throws ConfigurationException naming the property, its value, unless it is secret, and the
+   *     remedy
    */
-  public void setEnabled(String enabled) {
-    this.enabled = EnumSetting.isOn(PREFIX + ".enabled", enabled);
+  @ConfigurationInject
+  RedisConfiguration(
+      @Bindable(defaultValue = "true") boolean enabled,
+      @Bindable(defaultValue = "100ms") Duration deadline,
+      @Nullable Duration hardDeadline,
+      @Bindable(defaultValue = RedisSettings.DEFAULT_PREFIX) String keyPrefix,
+      @Nullable String keySecret,
+      @Bindable(defaultValue = "10s") Duration warmUp,
+      @Bindable(defaultValue = "auto") String connections,
+      @Bindable(defaultValue = "16") int maxConnections,
+      @Bindable(defaultValue = "16") int batchSize) {
+    this(
+        enabled,
+        deadline,
+        Optional.ofNullable(hardDeadline),
+        keyPrefix,
+        Optional.ofNullable(keySecret).map(RedisConfiguration::secret),
+        warmUp,
+        EnumSetting.of(Connections.class, PREFIX + ".connections", connections),
+        maxConnections,
+        batchSize);
   }
 
-  /**
-   * Time limit for a decision by Redis; after it the fallback decides. Only time in which the
-   * connection's event loop runs is counted.
-   */
-  public Duration getDeadline() {
-    return deadline;
-  }
-
-  /** Default value 100 ms; 1 ms to 10 s. */
-  public void setDeadline(Duration deadline) {
-    this.deadline = deadline;
-  }
-
-  /** Time after which the fallback decides even if this process causes the delay. */
-  public Optional<Duration> getHardDeadline() {
-    return hardDeadline;
-  }
-
-  /**
-   * Default value 2 s, or twice the decision's deadline if that is more; from the longest deadline
-   * to 1 minute.
-   */
-  public void setHardDeadline(Duration hardDeadline) {
-    this.hardDeadline = Optional.of(hardDeadline);
-  }
-
-  /** Prefix of every key. */
-  public String getKeyPrefix() {
-    return keyPrefix;
-  }
-
-  /**
-   * Default value {@code limiter:}; services that share Redis but not their limits need different
-   * prefixes.
-   */
-  public void setKeyPrefix(String keyPrefix) {
-    this.keyPrefix = keyPrefix;
-  }
-
-  /**
-   * Secret from which the names of keys are derived, so that a reader of the keys cannot test
-   * guesses of subjects. It must be the same for all instances. None by default; 16 characters or
-   * more. No bean exposes it, and no message contains it.
-   */
-  public void setKeySecret(String keySecret) {
+  private static KeySecret secret(String text) {
     try {
-      this.keySecret = Optional.of(KeySecret.of(keySecret));
+      return KeySecret.of(text);
     } catch (IllegalArgumentException e) {
       throw new ConfigurationException("limiter.redis.key-secret: " + e.getMessage(), e);
     }
   }
 
-  /**
-   * The longest time for which the start waits for the warm-up of connections and event loops. It
-   * does not wait for a Redis that is down. Zero disables the warm-up of event loops.
-   */
-  public Duration getWarmUp() {
-    return warmUp;
-  }
-
-  /** Default value 10 s; 0 to 1 minute. */
-  public void setWarmUp(Duration warmUp) {
-    if (warmUp.isNegative() || warmUp.compareTo(MAX_WARM_UP) > 0) {
-      throw new ConfigurationException(
-          "limiter.redis.warm-up = %s: give it 0 to 1 minute".formatted(warmUp));
-    }
-    this.warmUp = warmUp;
-  }
-
-  /** The connections on which decisions are sent. */
-  public Connections connections() {
-    return connections;
-  }
-
-  /** Default value {@code auto}; or {@code event-loop}, or {@code shared}. */
-  public void setConnections(String connections) {
-    this.connections = EnumSetting.of(Connections.class, PREFIX + ".connections", connections);
-  }
-
-  /**
-   * Maximum number of connections; further event loops of the server share those of the first ones.
-   */
-  public int getMaxConnections() {
-    return maxConnections;
-  }
-
-  /** Default value 16; 1 to 1,024. */
-  public void setMaxConnections(int maxConnections) {
-    if (maxConnections < 1 || maxConnections > 1_024) {
-      throw new ConfigurationException(
-          "limiter.redis.max-connections = %d: give it 1 to 1024".formatted(maxConnections));
-    }
-    this.maxConnections = maxConnections;
-  }
-
-  /**
-   * The most decisions that are sent to Redis as one command, if they meet on one event loop. None
-   * waits for others. On a Cluster only those of one slot share a command.
-   */
-  public int getBatchSize() {
-    return batchSize;
-  }
-
-  /** Default value 16; 1 to 16. With 1 each decision is sent alone. */
-  public void setBatchSize(int batchSize) {
-    this.batchSize = batchSize;
+  /** Returns these settings with this prefix of keys. */
+  @Internal
+  public RedisConfiguration withKeyPrefix(String prefix) {
+    return new RedisConfiguration(
+        enabled,
+        deadline,
+        hardDeadline,
+        prefix,
+        keySecret,
+        warmUp,
+        connections,
+        maxConnections,
+        batchSize);
   }
 
   /**
@@ -198,45 +171,30 @@ public final class RedisConfiguration {
     return keySecret.map(settings::withKeySecret).orElse(settings);
   }
 
-  /** Settings of the hash in Redis by which all instances change the numbers of their policies. */
+  /**
+   * Settings of the hash in Redis by which all instances change the numbers of their policies.
+   *
+   * @param enabled Whether the hash is read. Default value false. The Redis user needs the commands
+   *     {@code HGETALL} and {@code HLEN}.
+   * @param interval The time between two reads of the hash. Default value 5 s; 100 ms to 1 hour. A
+   *     change takes effect after this time at most.
+   */
   @Context // created at the start, so that a mistake stops it
   @ConfigurationProperties("shared-settings")
-  public static final class SharedSettingsConfiguration {
+  public record SharedSettingsConfiguration(
+      @Bindable(defaultValue = "false") boolean enabled,
+      @Bindable(defaultValue = "5s") Duration interval) {
 
     /** Prefix of these settings. */
     public static final String PREFIX = RedisConfiguration.PREFIX + ".shared-settings";
 
-    /** Default of {@code limiter.redis.shared-settings.interval}. */
-    public static final Duration DEFAULT_INTERVAL = Duration.ofSeconds(5);
-
-    private static final Duration MIN_INTERVAL = Duration.ofMillis(100);
-    private static final Duration MAX_INTERVAL = Duration.ofHours(1);
-
-    private boolean enabled;
-    private Duration interval = DEFAULT_INTERVAL;
-
-    /** Whether the hash is read. */
-    public boolean reads() {
-      return enabled;
-    }
-
-    /** Default value false. The Redis user needs the commands {@code HGETALL} and {@code HLEN}. */
-    public void setEnabled(String enabled) {
-      this.enabled = EnumSetting.isOn(PREFIX + ".enabled", enabled);
-    }
-
-    /** The time between two reads of the hash. */
-    public Duration getInterval() {
-      return interval;
-    }
-
-    /** Default value 5 s; 100 ms to 1 hour. A change takes effect after this time at most. */
-    public void setInterval(Duration interval) {
-      if (interval.compareTo(MIN_INTERVAL) < 0 || interval.compareTo(MAX_INTERVAL) > 0) {
-        throw new ConfigurationException(
-            "%s.interval = %d ms: give it 100 ms to 1 h".formatted(PREFIX, interval.toMillis()));
-      }
-      this.interval = interval;
+    public SharedSettingsConfiguration {
+      Bounds.require(
+          PREFIX + ".interval",
+          interval,
+          Duration.ofMillis(100),
+          Duration.ofHours(1),
+          "100 ms to 1 h");
     }
   }
 }

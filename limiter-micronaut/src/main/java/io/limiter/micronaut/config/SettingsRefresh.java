@@ -2,7 +2,11 @@
 package io.limiter.micronaut.config;
 
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.order.Ordered;
+import java.time.Instant;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
 
 /** Changes the settings that are in use. */
@@ -10,15 +14,21 @@ import java.util.concurrent.CompletionStage;
 public interface SettingsRefresh {
 
   /**
+   * The order in which the start checks the settings of the files. Shared ones are used next, and
+   * only then other listeners run: they may call limited methods.
+   */
+  int CHECK_ORDER = Ordered.HIGHEST_PRECEDENCE + 100;
+
+  /**
    * Reads all settings once more, together with these, and uses them if they make sense. It blocks.
    *
    * @param shared settings that all instances share, by their names under {@code limiter.policies}
-   * @return whether they are in use now; otherwise the mistake was logged
+   * @return the mistake, which was logged; empty if they are in use now
    */
-  boolean refresh(Map<String, String> shared);
+  Optional<String> refresh(Map<String, String> shared);
 
   /** The same with the shared settings that are in use. */
-  boolean refresh();
+  Optional<String> refresh();
 
   /**
    * The same with a setting of this instance alone, which takes precedence over all others until
@@ -26,7 +36,7 @@ public interface SettingsRefresh {
    *
    * @param name its name under {@code limiter.policies}
    */
-  boolean set(String name, String value);
+  Optional<String> set(String name, String value);
 
   /** Changes the settings that all instances share. */
   interface SettingsShare {
@@ -38,9 +48,21 @@ public interface SettingsRefresh {
      * Sets a setting for all instances. It does not block.
      *
      * @param name its name under {@code limiter.policies}
-     * @return whether this instance uses it now; otherwise the mistake was logged. Fails with a
-     *     {@link io.limiter.core.StoreException} if it could not be stored
+     * @return why this instance does not use it; empty if it does. Fails with a {@link
+     *     io.limiter.core.StoreException} if it could not be stored
      */
-    CompletionStage<Boolean> set(String name, String value);
+    CompletionStage<Optional<String>> set(String name, String value);
+
+    /** The state after the last attempt to read them. */
+    ShareState status();
+
+    /**
+     * What is known of the shared settings.
+     *
+     * @param version that in use; empty if this instance uses the settings of its files
+     * @param lastRead empty if none was successful
+     * @param problem why they cannot be read, or why those of Redis are not in use
+     */
+    record ShareState(OptionalLong version, Optional<Instant> lastRead, Optional<String> problem) {}
   }
 }

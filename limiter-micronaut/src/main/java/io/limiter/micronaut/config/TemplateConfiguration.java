@@ -4,6 +4,8 @@ package io.limiter.micronaut.config;
 import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.naming.conventions.StringConvention;
+import io.micronaut.core.value.PropertyResolver;
+import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -33,11 +35,21 @@ public final class TemplateConfiguration {
 
   private final Optional<Map<String, @Nullable Object>> fields;
 
+  @Inject
   TemplateConfiguration(Environment environment) {
+    this((PropertyResolver) environment);
+  }
+
+  TemplateConfiguration(PropertyResolver settings) {
     TemplateTree tree = new TemplateTree();
-    environment
+    settings
         .getProperties(LimiterConfiguration.PREFIX, StringConvention.RAW)
-        .forEach((name, value) -> collect(steps(name), value, tree));
+        .forEach(
+            (name, value) -> {
+              if (name.startsWith("denial")) { // thousands may be those of policies
+                collect(steps(name), value, tree);
+              }
+            });
     this.fields = tree.fields();
   }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
+import static io.limiter.micronaut.config.FixedSettings.KNOWN;
+
 import io.limiter.core.util.NearestNames;
-import io.limiter.micronaut.config.LimitSettings.RouteSettings;
-import io.micronaut.context.annotation.Context;
-import io.micronaut.context.env.Environment;
 import io.micronaut.context.env.PropertySource;
 import io.micronaut.context.env.PropertySource.PropertyConvention;
 import io.micronaut.context.env.SystemPropertiesPropertySource;
-import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.naming.NameUtils;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -30,100 +28,26 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Finds unknown names under {@code limiter}, which would otherwise have no effect silently. In a
- * file, on the command line or in a map from code such a name stops the start. An environment
- * variable or a system property may be meant for something else: it causes a warning, or none where
- * that is clearly the case.
+ * file, on the command line or in a map from code such a name stops the start, or a refresh. An
+ * environment variable or a system property may be meant for something else: it causes one warning,
+ * or none where that is clearly the case.
  *
  * <p>Values may be secret and appear in no message.
  */
-@Context // created at the start, so that a mistake stops it
 final class UnknownSettings {
 
   private static final Logger LOG = LoggerFactory.getLogger(UnknownSettings.class);
-
-  /**
-   * All settings with fixed names. This is a list, since reading the definitions of the beans that
-   * bind them takes milliseconds of each start; a test compares it with the settings that the
-   * compiler found in them.
-   */
-  static final Set<String> KNOWN =
-      Set.of(
-          "limiter.address.header",
-          "limiter.address.ipv6-prefix",
-          "limiter.address.trusted-proxies",
-          "limiter.anonymous",
-          "limiter.denial.banned-code",
-          "limiter.denial.banned-message",
-          "limiter.denial.banned-status",
-          "limiter.denial.body",
-          "limiter.denial.code",
-          "limiter.denial.duplicate-code",
-          "limiter.denial.duplicate-message",
-          "limiter.denial.duplicate-status",
-          "limiter.denial.message",
-          "limiter.denial.status",
-          "limiter.denial.too-costly-message",
-          "limiter.denial.unavailable-code",
-          "limiter.denial.unavailable-message",
-          "limiter.denial.unavailable-status",
-          "limiter.block.addresses",
-          "limiter.block.message",
-          "limiter.block.status",
-          "limiter.block.users",
-          "limiter.client.max-retry-after",
-          "limiter.client.max-servers",
-          "limiter.client.max-wait",
-          "limiter.client.max-waiters",
-          "limiter.deny-cache.enabled",
-          "limiter.deny-cache.max-age",
-          "limiter.deny-cache.max-size",
-          "limiter.enabled",
-          "limiter.events.queue-size",
-          "limiter.exempt.addresses",
-          "limiter.exempt.header",
-          "limiter.exempt.tokens",
-          "limiter.exempt.users",
-          "limiter.fallback",
-          "limiter.gate.enabled",
-          "limiter.headers.debug",
-          "limiter.headers.enabled",
-          "limiter.headers.retry-after",
-          "limiter.headers.x-rate-limit",
-          "limiter.health.enabled",
-          "limiter.health.required",
-          "limiter.management.show-subjects",
-          "limiter.max-count",
-          "limiter.memory.instances",
-          "limiter.memory.max-subjects",
-          "limiter.metrics.enabled",
-          "limiter.overrides.enabled",
-          "limiter.overrides.interval",
-          "limiter.redis.batch-size",
-          "limiter.redis.connections",
-          "limiter.redis.deadline",
-          "limiter.redis.enabled",
-          "limiter.redis.hard-deadline",
-          "limiter.redis.key-prefix",
-          "limiter.redis.key-secret",
-          "limiter.redis.max-connections",
-          "limiter.redis.shared-settings.enabled",
-          "limiter.redis.shared-settings.interval",
-          "limiter.redis.warm-up",
-          "limiter.tier-lookup.cache-size",
-          "limiter.tier-lookup.cache-time",
-          "limiter.tier-lookup.timeout",
-          "limiter.zone");
 
   /**
    * Prefixes under which the application chooses the names; the readers of these settings find
    * mistakes.
    */
   private static final List<String> NAMED =
-      List.of(PoliciesConfiguration.PREFIX, TierSettings.PREFIX, TemplateConfiguration.PREFIX);
+      List.of(PoliciesConfiguration.PREFIX, LimitSettings.TIERS, TemplateConfiguration.PREFIX);
 
   /** Those, and that of a list. */
   private static final List<String> FREE =
-      Stream.concat(NAMED.stream(), Stream.of(RouteSettings.PREFIX)).toList();
+      Stream.concat(NAMED.stream(), Stream.of(LimitSettings.ROUTES)).toList();
 
   /** Settings of micronaut-redis that users easily expect here. */
   private static final List<String> ELSEWHERE = List.of("redis.uri", "redis.uris");
@@ -142,12 +66,16 @@ final class UnknownSettings {
   private static final Pattern PLACEHOLDER = Pattern.compile("\\$\\{([^:${}]+)");
   private static final Pattern INDEXES = Pattern.compile("(\\[\\d+])+$");
 
-  private final Collection<PropertySource> sources;
+  /** The variables and system properties that a warning has named. */
+  private final Set<String> warned = new HashSet<>();
 
   private final List<String> mistakes = new ArrayList<>();
+  private Collection<PropertySource> sources = List.of();
 
-  UnknownSettings(Environment environment) {
-    this.sources = environment.getPropertySources();
+  /** What is wrong in files, on the command line and in maps; logs what may be. */
+  List<String> mistakes(Collection<PropertySource> all) {
+    sources = all;
+    mistakes.clear();
     for (PropertySource source : sources) {
       for (String name : source) {
         if (mayBeOurs(name)) { // few names match; the others cost next to nothing
@@ -155,9 +83,7 @@ final class UnknownSettings {
         }
       }
     }
-    if (!mistakes.isEmpty()) {
-      throw new ConfigurationException(String.join("\n", mistakes));
-    }
+    return List.copyOf(mistakes);
   }
 
   private static boolean mayBeOurs(String name) {
@@ -177,8 +103,11 @@ final class UnknownSettings {
 
   /** A file has a property for each leaf; a map from code may contain maps. */
   private void check(String raw, @Nullable Object value, PropertySource source) {
+    if (isFree(raw)) { // first, since there may be thousands
+      return;
+    }
     String name = NameUtils.hyphenate(raw, true);
-    if (!isOurs(name) || isFree(raw)) {
+    if (!isOurs(name)) {
       return;
     }
     if (value instanceof Map<?, ?> map && !map.isEmpty()) {
@@ -194,7 +123,11 @@ final class UnknownSettings {
 
   private void checkSystemProperty(String raw) {
     String name = NameUtils.hyphenate(raw, true);
-    if (isOurs(name) && !isFree(raw) && !isKnown(name) && !isOfOthers(variable(name))) {
+    if (isOurs(name)
+        && !isFree(raw)
+        && !isKnown(name)
+        && !isOfOthers(variable(name))
+        && warned.add(raw)) {
       LOG.warn(
           "The system property {} has no effect: there is no such setting{}", raw, advice(raw));
     }
@@ -204,22 +137,17 @@ final class UnknownSettings {
     String name = variable(INDEXES.matcher(raw).replaceFirst(""));
     if (!name.startsWith(variable(LimiterConfiguration.PREFIX) + '_')
         || KNOWN.stream().anyMatch(setting -> variable(setting).equals(name))
-        || PoliciesConfiguration.isVariable(name)
+        || LimitSettings.FREE.stream().anyMatch(prefix -> name.startsWith(variable(prefix) + '_'))
         || KUBERNETES.matcher(name).matches()
-        || isOfOthers(name)) {
+        || isOfOthers(name)
+        || !warned.add(raw)) {
       return;
     }
-    Optional<String> free =
-        FREE.stream().filter(prefix -> name.startsWith(variable(prefix) + '_')).findFirst();
-    if (free.filter(PoliciesConfiguration.PREFIX::equals).isPresent()) {
-      LOG.warn(
-          "The environment variable {} has no effect: its name does not end with a setting of a policy or of a rule. LIMITER_POLICIES_LOGIN_RULES_5_PER_60S_COUNT, for example, sets the count of the rule 5-per-60s of the policy login",
-          raw);
-    } else if (free.isPresent()) {
+    if (name.startsWith(variable(TemplateConfiguration.PREFIX) + '_')) {
       LOG.warn(
           "The environment variable {} has no effect: the name of a variable cannot contain the names under {}. Write the setting into a file; its value may be a placeholder",
           raw,
-          free.get());
+          TemplateConfiguration.PREFIX);
     } else {
       LOG.warn(
           "The environment variable {} has no effect: there is no such setting{}",
@@ -231,17 +159,12 @@ final class UnknownSettings {
   }
 
   private static boolean isOurs(String name) {
-    return name.equals(LimiterConfiguration.PREFIX)
-        || name.startsWith(LimiterConfiguration.PREFIX + '.')
-        || name.startsWith(LimiterConfiguration.PREFIX + '[');
+    return LimitSettings.isUnder(LimiterConfiguration.PREFIX, name);
   }
 
   /** Compares exactly, as those names are read. */
   private static boolean isFree(String raw) {
-    return FREE.stream()
-        .anyMatch(
-            prefix ->
-                raw.equals(prefix) || raw.startsWith(prefix + '.') || raw.startsWith(prefix + '['));
+    return FREE.stream().anyMatch(prefix -> LimitSettings.isUnder(prefix, raw));
   }
 
   private static boolean isKnown(String name) {

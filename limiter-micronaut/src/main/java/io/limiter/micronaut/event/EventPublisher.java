@@ -141,7 +141,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
     if (DENIAL_LOG.isDebugEnabled()) {
       digest.prepare();
     }
-    this.maxWaiting = events.getQueueSize();
+    this.maxWaiting = events.queueSize();
     this.thread = thread;
   }
 

@@ -114,13 +114,13 @@ final class LimiterHealth implements HealthIndicator {
     @Replaces(RedisHealthIndicator.class)
     @Requires(condition = RedisUsers.None.class)
     LimiterHealth inPlace(RedisHealth redis, FallbackCounts counts, HealthConfiguration health) {
-      return new LimiterHealth(redis, counts, health.isRedisRequired());
+      return new LimiterHealth(redis, counts, health.required());
     }
 
     @Singleton
     @Requires(condition = RedisUsers.Some.class)
     LimiterHealth beside(RedisHealth redis, FallbackCounts counts, HealthConfiguration health) {
-      return new LimiterHealth(redis, counts, health.isRedisRequired());
+      return new LimiterHealth(redis, counts, health.required());
     }
   }
 

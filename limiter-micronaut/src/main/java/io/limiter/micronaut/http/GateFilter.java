@@ -10,10 +10,10 @@ import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
-import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.CallerLists;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -22,6 +22,7 @@ import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.HttpVersion;
 import io.micronaut.http.MutableHttpResponse;
@@ -30,6 +31,8 @@ import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.exceptions.HttpStatusException;
 import io.micronaut.http.filter.ConditionalFilter;
 import io.micronaut.http.filter.ServerFilterPhase;
+import io.micronaut.http.server.exceptions.response.ErrorContext;
+import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import jakarta.inject.Inject;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -68,6 +71,7 @@ public final class GateFilter implements ConditionalFilter {
   private final RequestSubjects subjects;
   private final AdmissionControl admission;
   private final DirectDenials denials;
+  private final ErrorResponseProcessor<?> errors;
 
   @Inject
   GateFilter(
@@ -79,8 +83,10 @@ public final class GateFilter implements ConditionalFilter {
       UserWarnings users,
       RequestSubjects subjects,
       AdmissionControl admission,
-      DirectDenials denials) {
-    this.decides = gate.decides();
+      DirectDenials denials,
+      ErrorResponseProcessor<?> errors) {
+    this.errors = errors;
+    this.decides = gate.enabled();
     this.plans = plans;
     this.settings = settings;
     this.lists = lists;
@@ -96,6 +102,7 @@ public final class GateFilter implements ConditionalFilter {
       RequestSubjects subjects,
       AdmissionControl admission,
       DirectDenials denials) {
+    this.errors = usual.errors;
     this.decides = usual.decides;
     this.plans = usual.plans;
     this.settings = usual.settings;
@@ -127,11 +134,11 @@ public final class GateFilter implements ConditionalFilter {
   /** Before all other filters, whatever is requested. */
   @RequestFilter
   @Order(Ordered.HIGHEST_PRECEDENCE)
-  void rejectAddress(HttpRequest<?> request) {
+  Optional<MutableHttpResponse<?>> rejectAddress(HttpRequest<?> request) {
     BlockConfiguration block = settings.block();
-    if (block != null && lists.isAddressBlocked(block, request)) {
-      throw blocked(block);
-    }
+    return block != null && lists.isAddressBlocked(block, request)
+        ? Optional.of(blocked(request, block))
+        : Optional.empty();
   }
 
   @RequestFilter
@@ -146,14 +153,25 @@ public final class GateFilter implements ConditionalFilter {
   CompletionStage<Optional<MutableHttpResponse<?>>> behindSecurity(HttpRequest<?> request) {
     BlockConfiguration block = settings.block();
     if (block != null && lists.isUserBlocked(block, request)) {
-      throw blocked(block);
+      return CompletableFuture.completedFuture(Optional.of(blocked(request, block)));
     }
     LimitPlan plan = plan(request);
     return plan != null && !plan.beforeSecurity() ? decide(request, plan) : ENTER;
   }
 
-  private static HttpStatusException blocked(BlockConfiguration block) {
-    return new HttpStatusException(HttpStatus.valueOf(block.getStatus()), block.getMessage());
+  /** The application may answer a status that Micronaut names; others are answered here. */
+  private MutableHttpResponse<?> blocked(HttpRequest<?> request, BlockConfiguration block) {
+    HttpStatus named;
+    try {
+      named = HttpStatus.valueOf(block.status());
+    } catch (IllegalArgumentException unnamed) {
+      return errors
+          .processResponse(
+              ErrorContext.builder(request).errorMessage(block.message()).build(),
+              HttpResponse.status(HttpStatus.FORBIDDEN))
+          .status(block.status(), "Blocked");
+    }
+    throw new HttpStatusException(named, block.message());
   }
 
   /** Decides a request that is limited by this plan. */

@@ -154,10 +154,10 @@ final class GateWarmUp implements WarmUpStep {
    */
   private static String address(AddressConfiguration addresses) {
     IpAddress address = IpAddress.of(InetAddress.getLoopbackAddress());
-    String read = address.network(addresses.getIpv6Prefix());
+    String read = address.network(addresses.ipv6Prefix());
     if (!addresses.proxies().isEmpty()) {
       IpAddress client = addresses.header().client(List.of(read), addresses.proxies());
-      return client == null ? read : client.network(addresses.getIpv6Prefix());
+      return client == null ? read : client.network(addresses.ipv6Prefix());
     }
     return read;
   }

@@ -56,7 +56,7 @@ public class RateLimitFields {
       new BoundedCache<>(MAX_REMEMBERED, policy -> new Formatted(policy.rules()));
 
   public RateLimitFields(HeadersConfiguration configuration) {
-    this.rateLimit = configuration.rateLimit();
+    this.rateLimit = configuration.enabled();
     this.retryAfter = configuration.retryAfter();
     this.legacy = configuration.legacy();
     this.debug = configuration.debug();

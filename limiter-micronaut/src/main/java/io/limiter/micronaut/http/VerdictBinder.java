@@ -3,9 +3,9 @@ package io.limiter.micronaut.http;
 
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.call.LimitedCall;
-import io.limiter.micronaut.plan.DenialPlan;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
+import io.limiter.micronaut.plan.VerdictParameter;
 import io.micronaut.core.convert.ArgumentConversionContext;
 import io.micronaut.core.type.Argument;
 import io.micronaut.http.HttpRequest;
@@ -39,7 +39,7 @@ final class VerdictBinder implements TypedRequestArgumentBinder<Verdict> {
         LimitedCall.of(request)
             .map(LimitedCall::verdict)
             .or(() -> plans.ofRoute(request).map(LimitPlan::policy).map(Verdict::free))
-            .or(() -> Optional.of(DenialPlan.unlimited()));
+            .or(() -> Optional.of(VerdictParameter.unlimited()));
     return () -> verdict;
   }
 }

@@ -99,7 +99,7 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
   }
 
   private boolean decidedByGuard(LimitPlan plan) {
-    return !gate.decides() || !plan.decidedByRequest();
+    return !gate.enabled() || !plan.decidedByRequest();
   }
 
   private static boolean isSynchronous(ReturnType<?> result) {

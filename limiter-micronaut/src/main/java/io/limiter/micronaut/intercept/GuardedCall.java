@@ -10,9 +10,9 @@ import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.intercept.LimitInterceptor.AsyncCompletion;
-import io.limiter.micronaut.plan.DenialPlan;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
+import io.limiter.micronaut.plan.VerdictParameter;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.CallerThreads.CallContext;
@@ -299,7 +299,8 @@ final class GuardedCall {
       throw new CallAbandonedException();
     }
     if (plan.takesVerdict()) {
-      DenialPlan.passVerdict(context.getArguments(), context.getParameterValues(), call.verdict());
+      VerdictParameter.passVerdict(
+          context.getArguments(), context.getParameterValues(), call.verdict());
     }
     return inContext(method);
   }

@@ -5,7 +5,8 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.rule.Rule;
-import io.limiter.micronaut.config.WrittenSetting;
+import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
+import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.micronaut.core.naming.NameUtils;
 import java.time.Duration;
@@ -31,28 +32,43 @@ final class LimitViews {
     view.put("policy", policy.name());
     view.put("observed", observed);
     view.put("methods", policy.methods());
-    view.put("limits", policy.limits().stream().map(LimitViews::limit).toList());
+    view.put("limits", limits(policy));
+    if (!policy.tiers().isEmpty()) {
+      policy.tier().ifPresent(usual -> view.put("tier", usual));
+      Map<String, Object> tiers = new LinkedHashMap<>();
+      policy.tiers().forEach(tier -> tiers.put(tier, limits(policy.inTier(tier))));
+      view.put("tiers", tiers);
+    }
     view.put("configured", policy.configured().stream().map(LimitViews::setting).toList());
     return view;
   }
 
-  private static Map<String, Object> limit(LimitedPolicy.SubjectLimit limit) {
+  private static List<Map<String, Object>> limits(LimitedPolicy policy) {
+    Map<String, String> names = policy.codeNames();
+    return policy.limits().stream().map(limit -> limit(limit, names)).toList();
+  }
+
+  private static Map<String, Object> limit(
+      LimitedPolicy.SubjectLimit limit, Map<String, String> codeNames) {
     Map<String, Object> view = new LinkedHashMap<>();
     view.put("key", limit.key());
     view.put("countedBy", limit.subject());
-    view.put("rules", rules(limit.rules()));
+    view.put("rules", rules(limit.rules(), codeNames));
     if (!limit.anonymousRules().isEmpty() && !limit.anonymousRules().equals(limit.rules())) {
-      view.put("anonymousRules", rules(limit.anonymousRules()));
+      view.put("anonymousRules", rules(limit.anonymousRules(), codeNames));
     }
     return view;
   }
 
-  private static List<Map<String, Object>> rules(List<Rule> rules) {
+  private static List<Map<String, Object>> rules(List<Rule> rules, Map<String, String> codeNames) {
     return rules.stream()
         .map(
             rule -> {
               Map<String, Object> view = new LinkedHashMap<>();
               view.put("rule", rule.name());
+              if (codeNames.containsKey(rule.name())) {
+                view.put("inCode", codeNames.get(rule.name()));
+              }
               view.put("algorithm", algorithm(rule));
               view.put("count", rule.count());
               view.put("time", rule.window().toString());
@@ -67,11 +83,21 @@ final class LimitViews {
         type.endsWith("Rule") ? type.substring(0, type.length() - 4) : type);
   }
 
-  private static Map<String, Object> setting(WrittenSetting setting) {
+  private static Map<String, Object> setting(Origin setting) {
     Map<String, Object> view = new LinkedHashMap<>();
     view.put("key", setting.key());
     view.put("value", setting.value());
     view.put("source", setting.source());
+    return view;
+  }
+
+  /** The settings that all instances share, as this one knows them. */
+  static Map<String, Object> shared(SettingsShare.ShareState status) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("version", status.version().orElse(0));
+    view.put("source", status.version().isPresent() ? "Redis" : "files");
+    status.lastRead().ifPresent(time -> view.put("lastRead", time.toString()));
+    status.problem().ifPresent(problem -> view.put("problem", problem));
     return view;
   }
 

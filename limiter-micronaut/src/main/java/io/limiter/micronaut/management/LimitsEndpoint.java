@@ -9,6 +9,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.core.util.NearestNames;
+import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.LimiterConfiguration.ManagementConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
@@ -20,6 +21,7 @@ import io.limiter.micronaut.management.RequestBody.NamedSubject;
 import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
+import io.limiter.micronaut.subject.TierLookup;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.convert.ConversionService;
@@ -42,6 +44,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -58,7 +62,7 @@ import org.jspecify.annotations.Nullable;
  * limiter.overrides.enabled} also other limits for one subject.
  *
  * <pre>
- * GET  /limits                     all policies, top talkers
+ * GET  /limits                     all policies, top talkers, shared settings
  * GET  /limits/{policy}            one of them
  * POST /limits                     {"forgetTalkers": true}
  * POST /limits/{policy}            {"observe": true}
@@ -89,7 +93,7 @@ public final class LimitsEndpoint {
   private static final List<String> OPERATIONS =
       List.of(LOOK, RESET, LIFT_BAN, OVERRIDE, END_OVERRIDE);
 
-  // Members of the body of an override.
+  // MemberSet of the body of an override.
   private static final String COUNTS = "counts";
   private static final String UNLIMITED = "unlimited";
   private static final String TIME = "time";
@@ -107,6 +111,7 @@ public final class LimitsEndpoint {
   private final SettingsRefresh own;
   private final Optional<SettingsShare> shared;
   private final Optional<LimitOverrides> overrides;
+  private final Optional<TierLookup> tiers;
   private final ConversionService conversion;
   private final JsonMapper mapper;
   private final ExecutorService threads;
@@ -122,6 +127,7 @@ public final class LimitsEndpoint {
       SettingsRefresh own,
       Optional<SettingsShare> shared,
       Optional<LimitOverrides> overrides,
+      Optional<TierLookup> tiers,
       ConversionService conversion,
       JsonMapper mapper,
       @Named(TaskExecutors.BLOCKING) ExecutorService threads,
@@ -135,19 +141,21 @@ public final class LimitsEndpoint {
     this.own = own;
     this.shared = shared.filter(SettingsShare::isShared);
     this.overrides = overrides.filter(LimitOverrides::isEnabled);
+    this.tiers = tiers;
     this.conversion = conversion;
     this.mapper = mapper;
     this.threads = threads;
-    this.showSubjects = management.isShowSubjects();
+    this.showSubjects = management.showSubjects();
   }
 
-  /** All policies, and who is denied most by this instance. */
+  /** All policies, who is denied most by this instance, and the state of the shared settings. */
   @Read
   Map<String, Object> all() {
     Map<String, Object> view = new LinkedHashMap<>();
     view.put("policies", policies.names().stream().map(name -> view(policies.get(name))).toList());
     view.put("topTalkers", statistics.get().talkers(Optional.empty()));
     view.put("overrides", overrides(override -> true));
+    shared.ifPresent(share -> view.put("sharedSettings", LimitViews.shared(share.status())));
     return view;
   }
 
@@ -186,7 +194,7 @@ public final class LimitsEndpoint {
             .flag(OBSERVE);
     boolean before = isObserved(limited);
     String name = limited.name() + '.' + OBSERVE;
-    CompletionStage<Boolean> set =
+    CompletionStage<Optional<String>> set =
         shared.isPresent()
             ? shared.get().set(name, Boolean.toString(observe))
             : CompletableFuture.completedFuture(own.set(name, Boolean.toString(observe)));
@@ -196,12 +204,11 @@ public final class LimitsEndpoint {
     return audited(
         set,
         change,
-        done -> {
-          if (!done) {
+        problem -> {
+          if (problem.isPresent()) {
             throw new HttpStatusException(
                 HttpStatus.CONFLICT,
-                "The policy '%s' is unchanged, since the new settings are invalid: see the log of this instance"
-                    .formatted(limited.name()));
+                "The policy '%s' is unchanged: %s".formatted(limited.name(), problem.get()));
           }
           return Boolean.toString(observe);
         },
@@ -238,8 +245,7 @@ public final class LimitsEndpoint {
     if (operation.equals(OVERRIDE) || operation.equals(END_OVERRIDE)) {
       return overridden(who(request), operation, limited, body);
     }
-    NamedSubject named =
-        RequestBody.ofSubject(mapper, body, List.of()).subject(limited, statistics.get());
+    NamedSubject named = subject(RequestBody.ofSubject(mapper, body, List.of()), limited);
     Map<String, Object> view = view(limited, named);
     return limiter
         .peek(named.request())
@@ -252,9 +258,21 @@ public final class LimitsEndpoint {
         .exceptionally(LimitsEndpoint::failed);
   }
 
+  private NamedSubject subject(RequestBody body, LimitedPolicy policy) {
+    LimitSettings known = settings.current();
+    Set<String> names = new TreeSet<>(known.tiers());
+    known.usualTier().ifPresent(names::add);
+    return body.subject(
+        policy,
+        statistics.get(),
+        names,
+        caller -> tiers.flatMap(lookup -> lookup.remembered(caller)));
+  }
+
   private Map<String, Object> view(LimitedPolicy policy, NamedSubject named) {
     Map<String, Object> view = new LinkedHashMap<>();
     view.put("policy", policy.name());
+    named.tier().ifPresent(tier -> view.put("tier", tier));
     view.put("subject", digests(named.request()));
     if (showSubjects && !named.clear().isEmpty()) {
       view.put("clear", LogThrottle.oneLine(named.clear(), RequestBody.MAX_VALUE));
@@ -274,7 +292,7 @@ public final class LimitsEndpoint {
     boolean begins = operation.equals(OVERRIDE);
     RequestBody body =
         RequestBody.ofSubject(mapper, text, begins ? List.of(COUNTS, UNLIMITED, TIME) : List.of());
-    NamedSubject named = body.subject(policy, statistics.get());
+    NamedSubject named = subject(body, policy);
     try {
       String tag = table.tag(named.request());
       Optional<SubjectOverride> before = of(tag, table.inForce());
@@ -421,7 +439,7 @@ public final class LimitsEndpoint {
   }
 
   private boolean isObserved(LimitedPolicy policy) {
-    return settings.of(policy.name()).observed();
+    return settings.observed().contains(policy.name());
   }
 
   private String digests(LimitRequest request) {

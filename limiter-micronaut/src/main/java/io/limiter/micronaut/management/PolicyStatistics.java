@@ -4,7 +4,6 @@ package io.limiter.micronaut.management;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
-import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
@@ -16,6 +15,7 @@ import io.limiter.micronaut.event.DeniedPart;
 import io.limiter.micronaut.event.SubjectDigest;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.micronaut.plan.PolicyPlan;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.propagation.PropagatedContext;
@@ -91,41 +91,45 @@ final class PolicyStatistics implements VerdictListener, DenialListener {
 
   PolicyStatistics(SubjectDigest digest, ManagementConfiguration management) {
     this.digest = digest;
-    this.showSubjects = management.isShowSubjects();
+    this.showSubjects = management.showSubjects();
   }
 
   @Override
   public void decided(LimitPlan plan, Verdict verdict, PropagatedContext context) {
-    Decisions policy = verdict.decidedBy() == DecidedBy.NONE ? null : of(verdict.policy().name());
-    if (policy == null) {
+    if (verdict.decidedBy() == DecidedBy.NONE) {
       return;
     }
-    LongAdder outcome = policy.outcomes.get(verdict.outcome());
-    if (outcome != null) {
-      outcome.increment();
+    for (PolicyPlan policy : verdict.allowed() ? plan.policies() : List.of(plan.denying(verdict))) {
+      count(policy, verdict);
     }
-    if (plan.isObserved() && wouldDeny(verdict)) {
-      policy.wouldDeny.increment();
+    for (PolicyPlan policy : plan.policies()) {
+      Decisions decisions = policy.observed() ? of(policy.name()) : null;
+      if (decisions != null
+          && (policy.wouldDeny(verdict).isPresent() || (plan.isObserved() && !verdict.allowed()))) {
+        decisions.wouldDeny.increment();
+      }
     }
   }
 
-  private static boolean wouldDeny(Verdict verdict) {
-    return !verdict.allowed()
-        || verdict.rules().stream().anyMatch(RuleVerdict::violated)
-        || verdict.duplicate().filter(RuleVerdict::violated).isPresent();
+  private void count(PolicyPlan policy, Verdict verdict) {
+    Decisions decisions = of(policy.name());
+    LongAdder outcome = decisions == null ? null : decisions.outcomes.get(verdict.outcome());
+    if (outcome != null) {
+      outcome.increment();
+    }
   }
 
   @Override
   public void denied(
       LimitPlan plan, LimitRequest asked, Verdict verdict, Function<SubjectSource, Subject> who) {
-    Decisions policy = of(plan.policy().name());
+    Decisions policy = of(verdict.policy().name());
     if (policy == null) {
       return;
     }
     DeniedPart part = DeniedPart.of(asked, verdict);
     String tag = part.charge().key().tag();
     if (!policy.talkers.hit(tag)) {
-      policy.talkers.miss(tag, talker(plan, part, who));
+      policy.talkers.miss(tag, talker(plan, verdict.policy().name(), part, who));
     }
   }
 
@@ -136,7 +140,8 @@ final class PolicyStatistics implements VerdictListener, DenialListener {
         : policies.computeIfAbsent(policy, any -> new Decisions());
   }
 
-  private Talker talker(LimitPlan plan, DeniedPart part, Function<SubjectSource, Subject> who) {
+  private Talker talker(
+      LimitPlan plan, String policy, DeniedPart part, Function<SubjectSource, Subject> who) {
     boolean guard = part.index() >= plan.charges().size();
     PlannedCharge planned = guard ? null : plan.charges().get(part.index());
     SubjectSource source =
@@ -146,7 +151,7 @@ final class PolicyStatistics implements VerdictListener, DenialListener {
             && !planned.rules().equals(planned.anonymousRules())
             && part.charge().stack().equals(planned.anonymousRules());
     return new Talker(
-        plan.policy().name(),
+        policy,
         part.charge().key(),
         part.charge().limit(),
         source,

@@ -14,7 +14,11 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.StringJoiner;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +34,7 @@ final class RequestBody {
   private static final int MAX_QUOTED = 100;
 
   private static final String METHOD = "method";
+  private static final String TIER = "tier";
 
   private static final List<String> SUBJECT_MEMBERS =
       List.of(
@@ -42,7 +47,8 @@ final class RequestBody {
           "anonymous",
           "everyone",
           "digest",
-          METHOD);
+          METHOD,
+          TIER);
 
   private static final String SUBJECT_EXAMPLE = "{\"user\": \"ada\"}";
 
@@ -51,8 +57,9 @@ final class RequestBody {
    *
    * @param request of one call of these subjects
    * @param clear the subjects in clear
+   * @param tier whose rules the request has; empty if the policy is the same in all tiers
    */
-  record NamedSubject(LimitRequest request, String clear) {}
+  record NamedSubject(LimitRequest request, String clear, Optional<String> tier) {}
 
   private final Map<String, JsonNode> members;
 
@@ -187,23 +194,56 @@ final class RequestBody {
   }
 
   /**
-   * The subjects that this body names.
+   * The subjects that this body names, by the rules of the tier that it names, else of the tier
+   * that is remembered of one of them, else of the default tier.
    *
    * @param statistics finds digests
+   * @param tiers the names of all tiers
+   * @param remembered finds the tier of a caller
    */
-  NamedSubject subject(LimitedPolicy policy, PolicyStatistics statistics) {
+  NamedSubject subject(
+      LimitedPolicy policy,
+      PolicyStatistics statistics,
+      Set<String> tiers,
+      Function<String, Optional<String>> remembered) {
+    Optional<String> tier = has(TIER) ? Optional.of(tier(tiers)) : remembered(remembered);
+    LimitedPolicy own = tier.map(policy::inTier).orElse(policy);
     try {
-      return read(has(METHOD) ? policy.method(text(METHOD)) : policy, statistics);
+      return read(has(METHOD) ? own.method(text(METHOD)) : own, statistics);
     } catch (IllegalArgumentException mistake) { // of what the policy counts
       throw mistake(mistake.getMessage());
     }
+  }
+
+  private String tier(Set<String> tiers) {
+    String tier = text(TIER);
+    if (!tiers.contains(tier)) {
+      throw mistake(
+          "There is no tier '%s': use one of %s"
+              .formatted(quoted(tier), tiers.isEmpty() ? "none" : String.join(", ", tiers)));
+    }
+    return tier;
+  }
+
+  /** Of callers that the body names in clear. */
+  private Optional<String> remembered(Function<String, Optional<String>> tiers) {
+    return Stream.of("user", "subject", "header", "argument", "resolver")
+        .flatMap(member -> Stream.ofNullable(members.get(member)))
+        .flatMap(
+            node ->
+                node.isObject() && node.size() > 0
+                    ? Stream.of(node.entries().iterator().next().getValue())
+                    : Stream.of(node))
+        .filter(JsonNode::isString)
+        .flatMap(node -> tiers.apply(node.getStringValue()).stream())
+        .findFirst();
   }
 
   private NamedSubject read(LimitedPolicy policy, PolicyStatistics statistics) {
     StringJoiner clear = new StringJoiner(", ");
     LimitRequest request =
         SUBJECT_MEMBERS.stream()
-            .filter(member -> !member.equals(METHOD) && has(member))
+            .filter(member -> !member.equals(METHOD) && !member.equals(TIER) && has(member))
             .map(member -> request(member, policy, statistics, clear))
             .reduce(LimitRequest::and)
             .orElseThrow(
@@ -212,9 +252,10 @@ final class RequestBody {
                         "The body names no subject: give it one of %s, such as %s"
                             .formatted(
                                 String.join(
-                                    ", ", SUBJECT_MEMBERS.subList(0, SUBJECT_MEMBERS.size() - 1)),
+                                    ", ", SUBJECT_MEMBERS.subList(0, SUBJECT_MEMBERS.size() - 2)),
                                 SUBJECT_EXAMPLE)));
-    return new NamedSubject(request, clear.toString());
+    return new NamedSubject(
+        request, clear.toString(), policy.tiers().isEmpty() ? Optional.empty() : policy.tier());
   }
 
   private LimitRequest request(

@@ -6,6 +6,7 @@ import io.limiter.micronaut.annotation.NoRateLimit;
 import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.definition.LimitedMethod;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.core.annotation.AnnotationMetadata;
@@ -50,10 +51,6 @@ record AnnotatedPlace(
     List<AnnotationValue<PreventDuplicate>> guards,
     boolean exempt) {
 
-  /** A place without annotations, for a policy that exists only in the configuration. */
-  static final AnnotatedPlace NONE =
-      new AnnotatedPlace(true, false, List.of(), List.of(), List.of(), List.of(), false);
-
   // By name, since the classes may be absent.
   private static final String SERVER_FILTER = "io.micronaut.http.annotation.ServerFilter";
   private static final String SERVER_WEB_SOCKET =
@@ -74,7 +71,7 @@ record AnnotatedPlace(
     List<AnnotatedPlace> limited = new ArrayList<>();
     for (AnnotatedPlace place : of(all)) {
       if (place.exempt() && !place.isEmpty()) {
-        throw AnnotationMembers.mistake(
+        throw AnnotationReader.mistake(
             description,
             "@NoRateLimit",
             "beside " + place.written(),
@@ -108,7 +105,7 @@ record AnnotatedPlace(
       AnnotationMetadata method, String description, AnnotatedPlace place) {
     for (String type : List.of(SERVER_FILTER, SERVER_WEB_SOCKET)) {
       if (!place.onMethod() && method.hasStereotype(type)) {
-        throw AnnotationMembers.mistake(
+        throw AnnotationReader.mistake(
             description,
             "@" + NameUtils.getSimpleName(type),
             "a limited class",
@@ -124,7 +121,7 @@ record AnnotatedPlace(
   private static void rejectErrorRoute(
       AnnotationMetadata method, String description, List<AnnotatedPlace> limited) {
     if (method.hasAnnotation(Error.class) && limited.stream().anyMatch(AnnotatedPlace::onMethod)) {
-      throw AnnotationMembers.mistake(
+      throw AnnotationReader.mistake(
           description,
           "@Error",
           "a limited method",

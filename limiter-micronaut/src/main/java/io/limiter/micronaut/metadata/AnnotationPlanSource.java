@@ -6,9 +6,17 @@ import io.limiter.micronaut.annotation.ConcurrencyLimit;
 import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.config.PolicySettings;
-import io.limiter.micronaut.plan.DenialPlan;
+import io.limiter.micronaut.config.LimiterConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
+import io.limiter.micronaut.definition.LimitedMethod;
+import io.limiter.micronaut.definition.PolicyDefinition;
+import io.limiter.micronaut.denial.DenialMessages;
+import io.limiter.micronaut.plan.MethodPlanner;
+import io.limiter.micronaut.plan.NamedBeans;
 import io.limiter.micronaut.plan.PlanRegistry;
+import io.limiter.micronaut.plan.RuleReader;
+import io.limiter.micronaut.plan.SubjectReader;
+import io.limiter.micronaut.plan.VerdictParameter;
 import io.limiter.micronaut.subject.SubmissionDigest;
 import io.limiter.micronaut.subject.WritableTypes;
 import io.micronaut.context.BeanContext;
@@ -34,7 +42,6 @@ import java.lang.annotation.Annotation;
 import java.security.Principal;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
@@ -42,7 +49,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Creates the plan of a method from its annotations, and rejects invalid ones. */
+/** Reads the limits of the methods of beans, and rejects invalid ones. */
 @Singleton
 final class AnnotationPlanSource implements PlanRegistry.Source {
 
@@ -64,14 +71,25 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
   private static final String HTTP_ANNOTATIONS = Body.class.getPackageName();
 
   private final BeanContext beans;
-  private final PlanDraft.MemberReaders readers;
+  private final MethodPlanner.PlanningBeans parts;
 
   /** Read from the binders' definitions: it would be too early to create the binders here. */
   private final Supplier<List<Argument<?>>> typesOfBinders;
 
-  AnnotationPlanSource(BeanContext beans, PlanDraft.MemberReaders readers) {
+  AnnotationPlanSource(
+      BeanContext beans,
+      NamedBeans named,
+      LimiterConfiguration configuration,
+      GateConfiguration gate,
+      DenialMessages messages) {
     this.beans = beans;
-    this.readers = readers;
+    this.parts =
+        new MethodPlanner.PlanningBeans(
+            new RuleReader(named, configuration),
+            new SubjectReader(named, configuration),
+            named,
+            gate,
+            messages::requireUsable);
     typesOfBinders = SupplierUtil.memoized(() -> typesOfBinders(beans));
   }
 
@@ -84,23 +102,19 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
   }
 
   @Override
-  public PlanRegistry.Planned plan(
-      ExecutableMethod<?, ?> method, Map<String, PolicySettings> settings) {
-    LimitedMethod limitedMethod = new BeanMethod(method);
-    List<AnnotatedPlace> limited = AnnotatedPlace.limiting(limitedMethod);
-    if (limited.isEmpty()) {
-      return PlanRegistry.Planned.NOTHING;
-    }
-    PlanDraft draft = new PlanDraft(readers, settings, limitedMethod.description(), limitedMethod);
-    limited.forEach(draft::add);
-    return new PlanRegistry.Planned(draft.plan(), draft.ruleNames());
+  public MethodPlanner.PlanningBeans parts() {
+    return parts;
   }
 
   @Override
-  public PlanRegistry.Planned plan(String policy, Map<String, PolicySettings> settings) {
-    PlanDraft draft = new PlanDraft(readers, settings, policy, null);
-    draft.add(AnnotatedPlace.NONE);
-    return new PlanRegistry.Planned(draft.plan(), draft.ruleNames());
+  public LimitedMethod method(ExecutableMethod<?, ?> method) {
+    return new BeanMethod(method);
+  }
+
+  @Override
+  public List<List<PolicyDefinition>> policies(LimitedMethod method) {
+    AnnotationReader reader = new AnnotationReader(method.description());
+    return AnnotatedPlace.limiting(method).stream().map(reader::read).toList();
   }
 
   /** The types that a binder provides without an annotation, except the body. */
@@ -179,7 +193,7 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
 
     @Override
     public boolean takesVerdict() {
-      return DenialPlan.takeVerdict(method.getArguments());
+      return VerdictParameter.takeVerdict(method.getArguments());
     }
 
     @Override
@@ -231,7 +245,7 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
 
     @Override
     public boolean isCompared() {
-      return !DenialPlan.takesVerdict(argument)
+      return !VerdictParameter.takesVerdict(argument)
           && !argument.getType().getName().equals(LimitedMethod.CONTINUATION);
     }
 

@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
+import io.limiter.core.resilience.Fallback;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
+import io.limiter.micronaut.config.PolicyChanges;
+import io.limiter.micronaut.definition.CorrectableException;
+import io.limiter.micronaut.definition.LimitedMethod;
+import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.MethodPlanner;
+import io.limiter.micronaut.plan.NamedBeans;
 import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.micronaut.plan.PolicyPlan;
+import io.limiter.micronaut.plan.RuleReader;
+import io.limiter.micronaut.plan.SubjectReader;
 import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.AnnotationClassValue;
 import io.micronaut.core.annotation.AnnotationMetadata;
 import io.micronaut.core.annotation.AnnotationMetadataDelegate;
 import io.micronaut.core.annotation.AnnotationValue;
@@ -24,6 +36,7 @@ import java.lang.annotation.Annotation;
 import java.lang.reflect.Array;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -42,7 +55,7 @@ public final class CompileTimeCheck {
   /** The error about a limit on a static method. */
   private static final String STATIC = "a static method";
 
-  private final PlanDraft.MemberReaders readers = readers();
+  private final MethodPlanner.PlanningBeans parts = parts();
 
   /**
    * What was found.
@@ -53,19 +66,17 @@ public final class CompileTimeCheck {
    */
   public record Findings(Optional<String> error, List<String> warnings, Optional<LimitPlan> plan) {}
 
-  private static PlanDraft.MemberReaders readers() {
+  private static MethodPlanner.PlanningBeans parts() {
     NamedBeans beans = new StandIns();
-    LimiterConfiguration configuration = new LimiterConfiguration();
-    configuration.setMaxCount(SlidingWindowLog.MAX_COUNT);
-    RateRuleReader rules = new RateRuleReader(new AlgorithmReader(beans, configuration));
-    RateLimiterReader limiters =
-        new RateLimiterReader(beans, message -> DenialMessages.requireUsable(message, key -> true));
-    return new PlanDraft.MemberReaders(
-        rules,
-        new SubjectSourceReader(beans, configuration),
-        limiters,
-        new DuplicateGuardReader(rules, limiters),
-        new GateConfiguration());
+    LimiterConfiguration configuration =
+        new LimiterConfiguration(
+            SlidingWindowLog.MAX_COUNT, Anonymous.ADDRESS, Fallback.LOCAL, ZoneOffset.UTC);
+    return new MethodPlanner.PlanningBeans(
+        new RuleReader(beans, configuration),
+        new SubjectReader(beans, configuration),
+        beans,
+        new GateConfiguration(true),
+        message -> DenialMessages.requireUsable(message, key -> true));
   }
 
   /** Reads the limits of a method. */
@@ -85,7 +96,7 @@ public final class CompileTimeCheck {
           .map(CompileTimeCheck::countedByChoice)
           .ifPresent(warnings::add);
       return new Findings(Optional.empty(), warnings, plan);
-    } catch (AnnotationMembers.Correctable mistake) {
+    } catch (CorrectableException mistake) {
       return new Findings(
           Optional.empty(), List.of(String.valueOf(mistake.getMessage())), Optional.empty());
     } catch (ConfigurationException mistake) {
@@ -102,14 +113,20 @@ public final class CompileTimeCheck {
    */
   public static String ofStatic(String description, String annotation) {
     return String.valueOf(
-        AnnotationMembers.mistake(description, "@" + annotation, STATIC, UnwovenLimits.STATIC)
+        AnnotationReader.mistake(description, "@" + annotation, STATIC, UnwovenLimits.STATIC)
             .getMessage());
   }
 
   private Optional<LimitPlan> plan(LimitedMethod method, List<AnnotatedPlace> limited) {
-    PlanDraft draft = new PlanDraft(readers, Map.of(), method.description(), method);
-    limited.forEach(draft::add);
-    return draft.plan();
+    AnnotationReader reader = new AnnotationReader(method.description());
+    List<PolicyPlan> policies =
+        MethodPlanner.plan(
+                parts, method, limited.stream().map(reader::read).toList(), PolicyChanges.NONE)
+            .policies();
+    return policies.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            LimitPlan.of(method.description(), policies, true, method.takesVerdict(), false));
   }
 
   private static String countedByChoice(LimitPlan plan) {
@@ -256,9 +273,8 @@ public final class CompileTimeCheck {
     private final Map<String, Object> known = new HashMap<>();
 
     @Override
-    public <T> FoundBean<T> ofType(AnnotationMembers annotation, String member, Class<T> type) {
-      String name = annotation.annotation().stringValue(member).orElse("");
-      return bean(type, name);
+    public <T> FoundBean<T> ofType(Written<AnnotationClassValue<?>> named, Class<T> type) {
+      return bean(type, named.value().getName());
     }
 
     @Override

@@ -7,13 +7,16 @@ import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.annotation.Tiers;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
+import io.limiter.micronaut.config.FixedSettings;
 import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.limiter.micronaut.config.PolicySettings;
+import io.limiter.micronaut.config.SettingSources;
 import io.limiter.micronaut.config.SettingsRefresh;
-import io.limiter.micronaut.config.TierSettings;
-import io.limiter.micronaut.config.WrittenSetting;
+import io.limiter.micronaut.definition.MemberSet;
+import io.limiter.micronaut.definition.Origin;
+import io.limiter.micronaut.definition.PolicyDefinition;
+import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.event.EventPublisher;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.thread.CallerThreads;
@@ -22,14 +25,16 @@ import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.order.Ordered;
 import io.micronaut.core.reflect.ClassUtils;
 import io.micronaut.runtime.context.scope.refresh.RefreshEvent;
 import jakarta.inject.Singleton;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -50,7 +55,7 @@ import org.slf4j.LoggerFactory;
  * filter has verified the header before.
  */
 @Singleton
-final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent> {
+final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>, Ordered {
 
   private static final Logger LOG = LoggerFactory.getLogger(ConfiguredPolicies.class);
 
@@ -70,7 +75,10 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   private final PlanRegistry plans;
   private final GateConfiguration gate;
   private final ApplicationContext context;
+
+  // What was logged.
   private volatile Set<String> disabled = Set.of();
+  private volatile Set<String> unused = Set.of();
 
   ConfiguredPolicies(
       PoliciesConfiguration configured,
@@ -84,10 +92,16 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   }
 
   @Override
+  public int getOrder() {
+    return SettingsRefresh.CHECK_ORDER;
+  }
+
+  @Override
   public void onApplicationEvent(StartupEvent started) {
     LimitSettings settings = configured.current();
-    check(settings, plans.policyNames(), plans::ruleNames);
+    Set<String> names = check(settings, plans.policyNames(), plans::ruleNames);
     plans.limitRoutes();
+    configured.prepare(settings, names).run();
     log(settings);
     logWithoutEffect(settings);
     logLeftOpen();
@@ -99,25 +113,26 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
    * @param settings those by which the plans are made
    * @param policies the names of the policies that are planned
    * @param rules the names of the rules of a policy
+   * @return the names of all policies that settings may change
    */
-  void check(LimitSettings settings, Set<String> policies, Function<String, Set<String>> rules) {
-    check(settings.policies(), policies, rules);
-    settings
-        .tiers()
-        .tiers()
-        .values()
-        .forEach(
-            own ->
-                own.forEach(
-                    (policy, tier) -> {
-                      if (!policies.contains(policy) && !plans.policyNames().contains(policy)) {
-                        throw unknown(policy, tier.setting(), allNames());
-                      }
-                      if (tier.rules().isEmpty()) {
-                        requireRules(policy, PolicySettings.NONE.in(tier), rules.apply(policy));
-                      }
-                    }));
-    if (!settings.routes().isEmpty() && !gate.decides()) {
+  Set<String> check(
+      LimitSettings settings, Set<String> policies, Function<String, Set<String>> rules) {
+    Set<String> written = new TreeSet<>(settings.policies());
+    settings.tiers().forEach(tier -> written.addAll(settings.policiesIn(tier)));
+    Set<String> names = new TreeSet<>(policies);
+    if (!names.containsAll(written) || !settings.unusedVariables().isEmpty()) {
+      names.addAll(allNames());
+    }
+    for (String policy : settings.policies()) {
+      check(settings.of(policy), policies, names, rules);
+    }
+    for (String tier : settings.tiers()) {
+      for (String policy : settings.policiesIn(tier)) {
+        check(settings.of(tier, policy), policies, names, rules);
+      }
+    }
+    names.forEach(policy -> settings.of(policy)); // so that their variables are known
+    if (!settings.routes().isEmpty() && !gate.enabled()) {
       throw settings
           .routes()
           .get(0)
@@ -125,35 +140,33 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
           .mistake(
               "only the gate limits paths, and limiter.gate.enabled is false: enable it, or remove the routes");
     }
+    return names;
   }
 
   private void check(
-      Map<String, PolicySettings> settings,
+      PolicyDefinition settings,
       Set<String> policies,
+      Set<String> known,
       Function<String, Set<String>> rules) {
-    Map<String, PolicySettings> unknown = new TreeMap<>(settings);
-    unknown.keySet().removeAll(policies);
-    if (!unknown.isEmpty()) {
-      Set<String> known = allNames();
-      unknown.keySet().removeAll(known);
-      unknown.forEach(
-          (policy, some) -> {
-            throw unknown(policy, some.all().get(0), known);
-          });
+    String policy = settings.name();
+    if (!known.contains(policy)) {
+      throw unknown(policy, first(settings), known);
     }
-    settings.forEach(
-        (policy, some) -> {
-          if (!policies.contains(policy) && !plans.policyNames().contains(policy)) {
-            rejectForCode(some);
-          }
-          if (some.enabled() && !some.changedRules().isEmpty()) {
-            requireRules(policy, some, rules.apply(policy));
-          }
-        });
+    if (!policies.contains(policy) && !plans.policyNames().contains(policy)) {
+      rejectForCode(settings);
+    }
+    if (!settings.members().isFalse(PolicyMember.ENABLED)) {
+      settings.changes().forEach((rule, some) -> requireRule(policy, rule, some, rules));
+    }
   }
 
-  private static ConfigurationException unknown(
-      String policy, WrittenSetting setting, Set<String> known) {
+  private static Origin first(PolicyDefinition settings) {
+    return settings.settings().stream()
+        .findFirst()
+        .orElseGet(() -> new Origin(settings.members().place(), "unlimited", "settings"));
+  }
+
+  private static ConfigurationException unknown(String policy, Origin setting, Set<String> known) {
     List<String> nearest = NearestNames.of(known, policy);
     return setting.mistake(
         "no policy is named '%s': %suse one of %s, give a @RateLimiter this name, give it rules here, or, for a policy from code, make it a bean of type %s"
@@ -165,12 +178,12 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   }
 
   /** Rejects settings that a policy from code cannot have: that code itself decides them. */
-  private static void rejectForCode(PolicySettings settings) {
-    for (WrittenSetting setting : settings.all()) {
+  private static void rejectForCode(PolicyDefinition settings) {
+    for (Origin setting : settings.settings()) {
       String member = setting.key().substring(setting.key().lastIndexOf('.') + 1);
       if (!OF_CODE.contains(member)) {
         throw setting.mistake(
-            member.equals("observe")
+            member.equals(PolicyMember.OBSERVE.path())
                 ? "only policies of annotated methods are observed by configuration, and this one comes from code: remove it, and use request.observe() there"
                 : "this policy comes from code, which only fallback, deadline and deny-cache can change: remove it");
       }
@@ -178,20 +191,20 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   }
 
   /** Each setting of a single rule must be that of some rule. */
-  private static void requireRules(String policy, PolicySettings settings, Set<String> rules) {
-    settings
-        .changedRules()
-        .forEach(
-            (rule, setting) -> {
-              if (rules.stream().noneMatch(name -> PolicySettings.isSameRule(rule, name))) {
-                throw setting.mistake(
-                    rules.isEmpty()
-                        ? "the policy '%s' has no rules of its own that a single setting could change: give it a list of rules"
-                            .formatted(policy)
-                        : "the policy '%s' has no rule '%s': use one of %s"
-                            .formatted(policy, rule, String.join(", ", rules)));
-              }
-            });
+  private static void requireRule(
+      String policy, String rule, MemberSet some, Function<String, Set<String>> rules) {
+    Set<String> names = rules.apply(policy);
+    if (!names.contains(rule)) {
+      throw some.origins()
+          .iterator()
+          .next()
+          .mistake(
+              names.isEmpty()
+                  ? "the policy '%s' has no rules of its own that a single setting could change: give it a list of rules"
+                      .formatted(policy)
+                  : "the policy '%s' has no rule '%s': use one of %s"
+                      .formatted(policy, rule, String.join(", ", names)));
+    }
   }
 
   /**
@@ -217,25 +230,50 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   /** Logs where numbers come from, and what is off since the last time. */
   void log(LimitSettings read) {
     Set<String> off = new TreeSet<>();
-    read.policies()
-        .forEach(
-            (policy, own) -> {
-              own.all().forEach(setting -> LOG.debug("Policy '{}': {}", policy, setting));
-              if (!own.enabled() && off.add(policy) && !disabled.contains(policy)) {
-                LOG.warn(
-                    "The policy '{}' is disabled by configuration: it limits no call and denies no duplicate",
-                    policy);
-              }
-            });
+    for (String policy : plans.policyNames()) {
+      PolicyDefinition own = read.of(policy);
+      if (LOG.isDebugEnabled()) {
+        own.settings().forEach(setting -> LOG.debug("Policy '{}': {}", policy, setting));
+      }
+      if (own.members().isFalse(PolicyMember.ENABLED)
+          && off.add(policy)
+          && !disabled.contains(policy)) {
+        LOG.warn(
+            "The policy '{}' is disabled by configuration: it limits no call and denies no duplicate",
+            policy);
+      }
+    }
     disabled = off;
+    Set<String> variables = new TreeSet<>(read.unusedVariables());
+    if (!variables.equals(unused)) {
+      Set<String> known = variables.isEmpty() ? Set.of() : knownVariables();
+      variables.forEach(
+          variable ->
+              LOG.warn(
+                  "The environment variable {} has no effect: no policy, rule or place in a list that an annotation or a file has is named so{}",
+                  variable,
+                  NearestNames.of(known, variable).stream()
+                      .findFirst()
+                      .map(nearest -> "; did you mean " + nearest + '?')
+                      .orElse("")));
+    }
+    unused = variables;
+  }
+
+  private Set<String> knownVariables() {
+    Set<String> known = new TreeSet<>();
+    for (String policy : plans.policyNames()) {
+      known.addAll(PoliciesConfiguration.variables(policy, plans.ruleNames(policy)));
+    }
+    return known;
   }
 
   /** Logs settings that have no effect. */
   private void logWithoutEffect(LimitSettings read) {
-    if (!read.tiers().tiers().isEmpty() && !context.containsBean(Tiers.class)) {
+    if (!read.tiers().isEmpty() && !context.containsBean(Tiers.class)) {
       LOG.warn(
           "{} has rules of tiers, and no bean of type {} determines the tier of a caller: all callers have the default tier",
-          TierSettings.PREFIX,
+          LimitSettings.TIERS,
           Tiers.class.getName());
     }
     boolean users =
@@ -279,6 +317,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
 
     private static final Logger LOG = LoggerFactory.getLogger(PoliciesRefresh.class);
 
+    private final FixedSettings fixed;
     private final PoliciesConfiguration configuration;
     private final ConfiguredPolicies policies;
     private final PlanRegistry plans;
@@ -289,12 +328,14 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     private final Continuations executor;
 
     PoliciesRefresh(
+        FixedSettings fixed,
         PoliciesConfiguration configuration,
         ConfiguredPolicies policies,
         PlanRegistry plans,
         EventPublisher events,
         CallerThreads threads,
         Continuations executor) {
+      this.fixed = fixed;
       this.configuration = configuration;
       this.policies = policies;
       this.plans = plans;
@@ -314,40 +355,44 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     }
 
     @Override
-    public synchronized boolean refresh() {
+    public synchronized Optional<String> refresh() {
       return refresh(shared);
     }
 
     @Override
-    public synchronized boolean refresh(Map<String, String> all) {
+    public synchronized Optional<String> refresh(Map<String, String> all) {
       return refresh(all, own);
     }
 
     @Override
-    public synchronized boolean set(String name, String value) {
+    public synchronized Optional<String> set(String name, String value) {
       Map<String, String> more = new HashMap<>(own);
       more.put(name, value);
       return refresh(shared, more);
     }
 
-    private boolean refresh(Map<String, String> all, Map<String, String> mine) {
+    private Optional<String> refresh(Map<String, String> all, Map<String, String> mine) {
       try {
-        LimitSettings read = configuration.read(all, mine);
+        SettingSources sources = SettingSources.of(policies.context.getEnvironment());
+        fixed.check(sources);
+        LimitSettings read = configuration.read(sources, all, mine);
         Map<String, List<Rule>> before = plans.rules();
-        plans.replan(read, (names, rules) -> policies.check(read, names, rules));
-        configuration.use(read);
+        plans.replan(
+            read,
+            (names, rules) -> configuration.prepare(read, policies.check(read, names, rules)));
         shared = Map.copyOf(all);
         own = Map.copyOf(mine);
         policies.log(read);
         publish(before, plans.rules());
+        fixed.logChangedSinceStart();
         LOG.info("The limits of the refreshed configuration are in effect");
-        return true;
+        return Optional.empty();
       } catch (RuntimeException mistake) {
         LOG.error(
             "The refreshed configuration is invalid, so all limits remain unchanged: {}",
             mistake.getMessage(),
             mistake);
-        return false;
+        return Optional.of(Objects.requireNonNullElse(mistake.getMessage(), mistake.toString()));
       }
     }
 

@@ -16,8 +16,10 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
+import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.limiter.micronaut.event.EventPublisher;
 import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.PolicyPlan;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -31,8 +33,10 @@ import io.micronaut.core.propagation.PropagatedContext;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -113,6 +117,10 @@ final class LimiterMeters
         instanceof DenyCache cache) {
       gauge(meters, "limiter.deny.cache", "Entries of the deny cache", cache::remembered);
     }
+    beans
+        .findBean(SettingsShare.class)
+        .filter(SettingsShare::isShared)
+        .ifPresent(share -> addShared(meters, share));
     FunctionCounter.builder(
             "limiter.events.dropped", beans.getBean(EventPublisher.class), EventPublisher::dropped)
         .description("Events that were dropped because listeners were too slow")
@@ -128,6 +136,19 @@ final class LimiterMeters
             "limiter.process.late", counts, known -> known.of(FailureReason.PROCESS_LATE))
         .description("Decisions that failed because this process was late, not the store")
         .register(meters);
+  }
+
+  private static void addShared(MeterRegistry meters, SettingsShare share) {
+    gauge(
+        meters,
+        "limiter.shared.settings.version",
+        "The version of the shared settings in use, 0 if there are none",
+        () -> share.status().version().orElse(0));
+    gauge(
+        meters,
+        "limiter.shared.settings.problem",
+        "1 while the shared settings cannot be read or used, else 0",
+        () -> share.status().problem().isPresent() ? 1 : 0);
   }
 
   private static void gauge(
@@ -183,27 +204,32 @@ final class LimiterMeters
     if (meters == null || verdict.decidedBy() == DecidedBy.NONE) {
       return;
     }
-    PolicyMeters policy = policy(verdict.policy().name());
-    policy.of(verdict.allowed() ? NONE : denying(verdict)).decision(meters, verdict).increment();
-    if (plan.isObserved()) {
-      observe(meters, policy, verdict);
+    List<PolicyPlan> policies = plan.policies();
+    if (verdict.allowed()) {
+      for (int i = 0; i < policies.size(); i++) {
+        policy(policies.get(i).name()).of(NONE).decision(meters, verdict).increment();
+      }
+    } else {
+      policy(plan.denying(verdict).name())
+          .of(verdict.denying().map(RuleVerdict::rule).map(Rule::name).orElse(NONE))
+          .decision(meters, verdict)
+          .increment();
     }
-  }
-
-  private static String denying(Verdict verdict) {
-    return verdict.denying().map(RuleVerdict::rule).map(Rule::name).orElse(NONE);
+    for (int i = 0; i < policies.size(); i++) {
+      if (policies.get(i).observed()) {
+        observe(meters, plan, policies.get(i), verdict);
+      }
+    }
   }
 
   /** Counts a call that an observed policy would have denied, for the first rule that would. */
-  private static void observe(MeterRegistry meters, PolicyMeters policy, Verdict verdict) {
-    for (RuleVerdict rule : verdict.rules()) {
-      if (rule.violated()) {
-        policy.of(rule.rule().name()).observed(meters).increment();
-        return;
-      }
-    }
-    if (!verdict.allowed() || verdict.duplicate().filter(RuleVerdict::violated).isPresent()) {
-      policy.of(NONE).observed(meters).increment();
+  private void observe(MeterRegistry meters, LimitPlan plan, PolicyPlan policy, Verdict verdict) {
+    Optional<RuleVerdict> denying = policy.wouldDeny(verdict);
+    if (denying.isPresent() || (plan.isObserved() && !verdict.allowed())) {
+      policy(policy.name())
+          .of(denying.map(RuleVerdict::rule).map(Rule::name).filter(policy::hasRule).orElse(NONE))
+          .observed(meters)
+          .increment();
     }
   }
 

@@ -26,7 +26,7 @@ final class SpanAttributes implements VerdictListener {
     try (PropagatedContext.Scope ignored = context.propagate()) {
       Span span = Span.current();
       if (span.isRecording()) {
-        span.setAttribute(POLICY, verdict.policy().name());
+        span.setAttribute(POLICY, plan.named(verdict).policy().name());
         span.setAttribute(OUTCOME, TagValues.of(verdict.outcome()));
         span.setAttribute(DECIDED_BY, TagValues.of(verdict.decidedBy()));
       }

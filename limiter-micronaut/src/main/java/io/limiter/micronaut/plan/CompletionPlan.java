@@ -8,6 +8,7 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.ResultCost;
 import io.micronaut.core.annotation.Internal;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,31 +26,35 @@ import org.slf4j.LoggerFactory;
 public final class CompletionPlan {
 
   /** Of calls that count when they are admitted, whatever their outcome. */
-  public static final CompletionPlan NONE =
-      new CompletionPlan(false, false, false, Failure.USUAL, Map.of());
+  public static final CompletionPlan NONE = new CompletionPlan(false, false, Map.of(), Map.of());
 
   private final boolean decide;
   private final boolean waits;
-  private final boolean byStatus;
-  private final Failure failure;
   // Rules of one method have names of their own, so no two of its stacks are equal.
+  private final Map<RuleStack, Failure> failures; // of those that count by outcome
   private final Map<RuleStack, ActualCost> costs;
 
   private CompletionPlan(
       boolean decide,
       boolean waits,
-      boolean byStatus,
-      Failure failure,
+      Map<RuleStack, Failure> failures,
       Map<RuleStack, ActualCost> costs) {
     this.decide = decide;
     this.waits = waits;
-    this.byStatus = byStatus;
-    this.failure = failure;
+    this.failures = failures;
     this.costs = costs;
   }
 
-  static CompletionPlan of(List<PlannedCharge> charges, Failure failure) {
+  static CompletionPlan of(List<PolicyPlan> policies) {
     Map<RuleStack, ActualCost> costs = new HashMap<>();
+    Map<RuleStack, Failure> failures = new HashMap<>();
+    List<PlannedCharge> charges = new ArrayList<>();
+    for (PolicyPlan policy : policies) {
+      charges.addAll(policy.charges());
+      stacks(policy.charges())
+          .filter(stack -> stack.counting() != Counting.ALL)
+          .forEach(stack -> failures.put(stack, policy.failure()));
+    }
     for (PlannedCharge planned : charges) {
       planned
           .actualCost()
@@ -59,15 +64,15 @@ public final class CompletionPlan {
                 costs.put(planned.anonymousRules(), cost);
               });
     }
-    List<RuleStack> stacks =
-        charges.stream()
-            .flatMap(planned -> Stream.of(planned.rules(), planned.anonymousRules()))
-            .toList();
-    boolean waits = stacks.stream().anyMatch(stack -> stack.waiting().isPresent());
-    boolean byStatus = stacks.stream().anyMatch(stack -> stack.counting() != Counting.ALL);
-    return !costs.isEmpty() || stacks.stream().anyMatch(CompletionPlan::byEnd)
-        ? new CompletionPlan(true, waits, byStatus, failure, Map.copyOf(costs))
+    boolean waits = stacks(charges).anyMatch(stack -> stack.waiting().isPresent());
+    return !costs.isEmpty() || stacks(charges).anyMatch(CompletionPlan::byEnd)
+        ? new CompletionPlan(true, waits, Map.copyOf(failures), Map.copyOf(costs))
         : NONE;
+  }
+
+  private static Stream<RuleStack> stacks(List<PlannedCharge> charges) {
+    return charges.stream()
+        .flatMap(planned -> Stream.of(planned.rules(), planned.anonymousRules()));
   }
 
   /** Whether units may be given back at the end; those of a call that waited, if it left. */
@@ -82,14 +87,9 @@ public final class CompletionPlan {
     return waits;
   }
 
-  /** Which calls have failed. */
-  Failure failure() {
-    return failure;
-  }
-
   /** Whether the units to give back depend on the status of the response. */
   public boolean byStatus() {
-    return byStatus;
+    return !failures.isEmpty();
   }
 
   /** Whether it decides anything: otherwise a completion need not be observed. */
@@ -120,11 +120,29 @@ public final class CompletionPlan {
    * @param actual what its stacks have cost, as far as that is known
    */
   public Completion completion(int status, boolean threw, Map<RuleStack, Integer> actual) {
-    Completion completion =
-        failure.of(status, threw) ? Completion.failed() : Completion.succeeded();
-    return actual.isEmpty()
-        ? completion
-        : completion.withCosts(charge -> actual.getOrDefault(charge.stack(), charge.cost()));
+    boolean any = false;
+    boolean all = true;
+    for (Failure failure : failures.values()) {
+      boolean failed = failure.of(status, threw);
+      any |= failed;
+      all &= failed;
+    }
+    if (any != all && !failures.isEmpty()) { // it has failed for some policies alone
+      return Completion.unknown()
+          .withCosts(charge -> counts(charge, status, threw) ? cost(charge, actual) : 0);
+    }
+    Completion completion = any ? Completion.failed() : Completion.succeeded();
+    return actual.isEmpty() ? completion : completion.withCosts(charge -> cost(charge, actual));
+  }
+
+  private boolean counts(Charge charge, int status, boolean threw) {
+    Failure failure = failures.get(charge.stack());
+    return failure == null
+        || failure.of(status, threw) == (charge.stack().counting() == Counting.FAILURES);
+  }
+
+  private static int cost(Charge charge, Map<RuleStack, Integer> actual) {
+    return actual.getOrDefault(charge.stack(), charge.cost());
   }
 
   /**

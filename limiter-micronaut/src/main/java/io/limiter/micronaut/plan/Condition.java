@@ -3,7 +3,7 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.LimitCondition;
-import io.limiter.micronaut.subject.CallExpression;
+import io.limiter.micronaut.definition.CallExpression;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import java.util.Optional;

@@ -4,9 +4,9 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKeyException;
-import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.IdempotencyKey;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
@@ -27,6 +27,7 @@ import java.util.Set;
  * @param release after which failures a submission may be made again
  * @param text what the caller of a duplicate is answered
  * @param condition selects the calls that are compared; empty for all
+ * @param observed whether it denies no call
  */
 @Internal
 public record DuplicateGuard(
@@ -37,7 +38,8 @@ public record DuplicateGuard(
     Optional<String> chosen,
     Release release,
     DenialText text,
-    Optional<Condition> condition) {
+    Optional<Condition> condition,
+    boolean observed) {
 
   /**
    * What a submission is charged. No method's description has a line break, so no content can make
@@ -48,22 +50,23 @@ public record DuplicateGuard(
    * @param content by which submissions are compared
    */
   Charge charge(StateKey submitter, String method, String content) {
-    return new Charge(limit, submitter.duplicates(method + '\n' + content), stack, 1);
+    return new Charge(limit, submitter.duplicates(method + '\n' + content), stack, 1, observed);
   }
 
   /** The same guard before security, where no default can compare arguments. */
-  public DuplicateGuard beforeSecurity() {
+  DuplicateGuard beforeSecurity() {
     return chosen.isEmpty()
         ? this
-        : new DuplicateGuard(
-            limit,
-            submitter,
-            stack,
-            new Submission.ByCaller(),
-            Optional.of("CALLER (beforeSecurity = true)"),
-            release,
-            text,
-            condition);
+        : with(new Submission.ByCaller(), Optional.of("CALLER (beforeSecurity = true)"), observed);
+  }
+
+  /** The same guard, which denies no call. */
+  DuplicateGuard observe() {
+    return with(submission, chosen, true);
+  }
+
+  private DuplicateGuard with(Submission other, Optional<String> why, boolean only) {
+    return new DuplicateGuard(limit, submitter, stack, other, why, release, text, condition, only);
   }
 
   /** What makes two submissions of one caller to one method the same. */

@@ -106,7 +106,8 @@ public final class LimitOverrides
   @Internal
   public static LimitOverrides unused() {
     OverrideTable none = new OverrideTable.InMemory();
-    return new LimitOverrides(() -> none, new OverridesConfiguration(), false);
+    return new LimitOverrides(
+        () -> none, new OverridesConfiguration(false, Duration.ofSeconds(2)), false);
   }
 
   /** Whether overrides hold: the setting may be switched off by name. */
@@ -143,7 +144,8 @@ public final class LimitOverrides
    * Gives a subject other counts, instead of those of an earlier override.
    *
    * @param subject a request for the subject, as {@link LimitedPolicy} makes it
-   * @param counts by the names of the rules, at least one
+   * @param counts by the names of the rules in code or in header fields, at least one. A rule is
+   *     found by its name in code whatever its numbers become, as in another tier
    * @param time for which they hold, 1 s to 7 days
    * @throws IllegalArgumentException if the request is for several subjects or has no rules, if it
    *     has no rule of a name, or if a rule cannot have a count
@@ -159,9 +161,14 @@ public final class LimitOverrides
     }
     List<Rule> rules =
         subject.charges().stream().flatMap(charge -> charge.stack().rules().stream()).toList();
+    Map<String, String> codeNames = subject.policy().codeNames();
     counts.forEach(
         (name, count) -> {
-          List<Rule> named = rules.stream().filter(rule -> rule.name().equals(name)).toList();
+          List<Rule> named =
+              rules.stream()
+                  .filter(
+                      rule -> rule.name().equals(name) || name.equals(codeNames.get(rule.name())))
+                  .toList();
           if (named.isEmpty()) {
             throw new IllegalArgumentException(
                 "The policy '%s' has no rule '%s' for this subject: use one of %s"
@@ -288,7 +295,7 @@ public final class LimitOverrides
             message);
       }
     }
-    long interval = configuration.getInterval().toMillis();
+    long interval = configuration.interval().toMillis();
     readAfter(failures >= 0 ? Math.min(FIRST_MILLIS, interval) : interval);
   }
 

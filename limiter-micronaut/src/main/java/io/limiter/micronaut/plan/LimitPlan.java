@@ -3,17 +3,20 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
+import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.util.BoundedCache;
+import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.plan.PlannedCharge.Cost;
-import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.core.annotation.Internal;
@@ -29,10 +32,14 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** How one method is limited. Made once for each method, and never changed. */
+/**
+ * How one method is limited: a list of policies, which are decided together, and each of which
+ * keeps its own treatment. Made once for each method, and never changed.
+ */
 @Internal
 public final class LimitPlan {
 
@@ -40,27 +47,28 @@ public final class LimitPlan {
   private static final int MAX_PARTS = 64;
 
   private final String method;
+  private final List<PolicyPlan> policies;
+  private final boolean guarded;
+  private final boolean takesVerdict;
+  private final boolean exempts;
+
+  // What follows from the policies.
   private final Policy policy;
   private final List<PlannedCharge> charges;
-  private final int[] units; // of each of them; 0 if the arguments of a call determine them
-  private final Optional<DuplicateGuard> duplicates;
-  private final Map<String, DenialText> texts;
-  private final CompletionPlan.Failure failure;
+  private final int[] units; // of each charge; 0 if the arguments of a call determine them
+  private final Map<String, PolicyPlan> byRule = new HashMap<>();
+  private final @Nullable PolicyPlan guard;
   private final CompletionPlan outcomes;
-  private final DenialPlan denials;
-  private final boolean enforced;
-  private final boolean takesVerdict;
-  private final boolean endsAtGate;
-  private final boolean exempts;
-  private final boolean isSameForAll;
+  private final List<Condition> conditions;
+  private final Map<String, LimitPlan> tiers = new HashMap<>();
+  private final boolean observed;
+  private final boolean observesSome;
+  private final boolean countsUsers;
   private final boolean decidedByRequest;
   private final boolean beforeSecurity;
-  private final boolean guarded;
-  private final boolean countsUsers;
-  private final List<Condition> conditions;
-  private final Map<String, LimitPlan> tiers;
   private final boolean waits;
   private final boolean countsByCompletion;
+
   private volatile @Nullable Object derived;
   // By the conditions that do not limit a call.
   private final BoundedCache<Set<Condition>, LimitPlan> parts =
@@ -69,111 +77,132 @@ public final class LimitPlan {
 
   /**
    * @param method the method's class, name and parameter types
-   * @param name the name of its policy
-   * @param charges what it takes from which subjects; none only if there is a duplicate guard
-   * @param texts the texts of denials, by the name of the rule that denies
-   * @param failure which of its calls have failed
-   * @param denials the treatment of calls that are denied
-   * @param beforeSecurity whether they are decided before security; then the request decides them
+   * @param policies one or more; only of a part may all of them be empty
    * @param guarded whether the method is guarded; without, the gate alone limits a route
+   * @param takesVerdict whether the method has a parameter for the verdict
+   * @param exempts whether there are callers without limits
+   * @param whole the plan of which this is a part; null if it is none
    */
-  public LimitPlan(
-      String method,
-      String name,
-      List<PlannedCharge> charges,
-      Optional<DuplicateGuard> duplicates,
-      Map<String, DenialText> texts,
-      CompletionPlan.Failure failure,
-      DenialPlan denials,
-      boolean beforeSecurity,
-      boolean guarded) {
-    this.failure = failure;
-    this.denials = denials;
-    this.beforeSecurity = beforeSecurity;
-    this.guarded = guarded;
-    this.method = method;
-    this.charges = charges;
-    this.duplicates = duplicates;
-    this.texts = texts;
-    this.outcomes = CompletionPlan.of(charges, failure);
-    this.policy = policy(name, charges, duplicates);
-    this.countsUsers =
-        Stream.concat(
-                charges.stream().map(PlannedCharge::source),
-                duplicates.stream().map(DuplicateGuard::submitter))
-            .anyMatch(SubjectSource.User.class::isInstance);
-    this.conditions =
-        Stream.concat(
-                charges.stream().flatMap(planned -> planned.condition().stream()),
-                duplicates.flatMap(DuplicateGuard::condition).stream())
-            .distinct()
-            .toList();
-    this.tiers = Map.of();
-    this.exempts = false;
-    this.isSameForAll = conditions.isEmpty();
-    this.units = charges.stream().mapToInt(PlannedCharge::units).toArray();
-    this.waits = outcomes.waits();
-    this.countsByCompletion = outcomes.decide() || duplicates.isPresent();
-    this.enforced = !denials.observed();
-    this.takesVerdict = denials.takesVerdict();
-    this.endsAtGate = !countsByCompletion && !waits && !takesVerdict;
-    this.decidedByRequest =
-        conditions.stream().noneMatch(Condition::needsArguments)
-            && charges.stream()
-                .noneMatch(
-                    planned -> planned.source().needsArguments() || planned.cost().needsArguments())
-            && duplicates
-                .filter(
-                    guard ->
-                        guard.submission().needsArguments() || guard.submitter().needsArguments())
-                .isEmpty();
-  }
-
-  /** A part of a plan, which is decided where the whole plan is. */
   private LimitPlan(
-      LimitPlan whole,
-      List<PlannedCharge> charges,
-      Optional<DuplicateGuard> duplicates,
-      Map<String, DenialText> texts,
-      Map<String, LimitPlan> tiers,
-      boolean exempts) {
-    this.failure = whole.failure;
-    this.denials = whole.denials;
-    this.beforeSecurity = whole.beforeSecurity;
-    this.guarded = whole.guarded;
-    this.method = whole.method;
-    this.charges = charges;
-    this.duplicates = duplicates;
-    this.texts = texts;
-    this.outcomes = CompletionPlan.of(charges, failure);
-    this.policy =
-        isEmpty()
-            ? whole.policy // nothing is charged by it
-            : policy(whole.policy.name(), charges, duplicates);
-    this.countsUsers = whole.countsUsers;
-    this.conditions = whole.conditions;
-    this.tiers = tiers;
+      String method,
+      List<PolicyPlan> policies,
+      boolean guarded,
+      boolean takesVerdict,
+      boolean exempts,
+      @Nullable LimitPlan whole) {
+    this.method = method;
+    this.policies = distinct(policies);
+    this.guarded = guarded;
+    this.takesVerdict = takesVerdict;
     this.exempts = exempts;
-    this.isSameForAll = conditions.isEmpty() && tiers.isEmpty() && !exempts;
+    this.charges = this.policies.stream().flatMap(each -> each.charges().stream()).toList();
     this.units = charges.stream().mapToInt(PlannedCharge::units).toArray();
+    this.policies.forEach(each -> each.ruleNames().forEach(rule -> byRule.put(rule, each)));
+    this.guard =
+        this.policies.stream()
+            .filter(each -> each.duplicates().isPresent())
+            .findFirst()
+            .orElse(null);
+    this.policy =
+        charges.isEmpty() && guard == null && whole != null
+            ? whole.policy // nothing is charged by it
+            : policy(this.policies, charges);
+    this.observed = this.policies.stream().allMatch(each -> each.observed() || each.isEmpty());
+    this.observesSome = this.policies.stream().anyMatch(PolicyPlan::observed);
+    this.outcomes = CompletionPlan.of(this.policies);
+    this.conditions =
+        whole != null
+            ? whole.conditions
+            : Stream.concat(
+                    charges.stream().flatMap(planned -> planned.condition().stream()),
+                    duplicates().flatMap(DuplicateGuard::condition).stream())
+                .distinct()
+                .toList();
+    this.policies.stream()
+        .flatMap(each -> each.tiers().keySet().stream())
+        .distinct()
+        .forEach(
+            tier ->
+                tiers.put(
+                    tier,
+                    new LimitPlan(
+                        method,
+                        this.policies.stream()
+                            .map(each -> each.inTier(tier).withTiers(Map.of()))
+                            .toList(),
+                        guarded,
+                        takesVerdict,
+                        exempts,
+                        this)));
+    this.countsUsers =
+        whole != null
+            ? whole.countsUsers
+            : sources(charges, duplicates()).anyMatch(SubjectSource.User.class::isInstance);
+    this.beforeSecurity =
+        whole != null
+            ? whole.beforeSecurity
+            : this.policies.stream().anyMatch(each -> each.beforeSecurity().isPresent());
+    this.decidedByRequest = whole != null ? whole.decidedByRequest : !needsArguments();
     this.waits = outcomes.waits() || tiers.values().stream().anyMatch(LimitPlan::waits);
     this.countsByCompletion =
         outcomes.decide()
-            || duplicates.isPresent()
+            || guard != null
             || tiers.values().stream().anyMatch(LimitPlan::countsByCompletion);
-    this.enforced = whole.enforced;
-    this.takesVerdict = whole.takesVerdict;
-    this.endsAtGate = !countsByCompletion && !waits && !takesVerdict;
-    this.decidedByRequest = whole.decidedByRequest;
   }
 
-  private static Policy policy(
-      String name, List<PlannedCharge> charges, Optional<DuplicateGuard> duplicates) {
+  /**
+   * The plan of a method.
+   *
+   * @param exempts whether there are callers without limits
+   */
+  public static LimitPlan of(
+      String method,
+      List<PolicyPlan> policies,
+      boolean guarded,
+      boolean takesVerdict,
+      boolean exempts) {
+    return new LimitPlan(method, policies, guarded, takesVerdict, exempts, null);
+  }
+
+  private static List<PolicyPlan> distinct(List<PolicyPlan> policies) {
+    Set<String> names = new HashSet<>();
+    return policies.stream().map(each -> each.withDistinctNames(names)).toList();
+  }
+
+  private static Stream<SubjectSource> sources(
+      List<PlannedCharge> charges, Optional<DuplicateGuard> duplicates) {
+    return Stream.concat(
+        charges.stream().map(PlannedCharge::source),
+        duplicates.stream().map(DuplicateGuard::submitter));
+  }
+
+  private boolean needsArguments() {
+    return conditions.stream().anyMatch(Condition::needsArguments)
+        || sources(charges, duplicates()).anyMatch(SubjectSource::needsArguments)
+        || charges.stream().anyMatch(planned -> planned.cost().needsArguments())
+        || duplicates().filter(by -> by.submission().needsArguments()).isPresent();
+  }
+
+  /** Observed policies decide nothing, so the store is asked as the others configure it. */
+  private static Policy policy(List<PolicyPlan> policies, List<PlannedCharge> charges) {
+    List<PolicyPlan> deciding = policies.stream().filter(each -> !each.isEmpty()).toList();
+    List<String> enforced =
+        deciding.stream().filter(each -> !each.observed()).map(PolicyPlan::name).toList();
+    Optional<DuplicateGuard> duplicates =
+        policies.stream().flatMap(each -> each.duplicates().stream()).findFirst();
     return new Policy(
-        name,
+        policies.get(0).name(),
         charges.isEmpty() ? duplicates.orElseThrow().limit() : charges.get(0).limit(),
         charges.stream().map(PlannedCharge::rules).toList(),
-        duplicates.map(DuplicateGuard::stack));
+        duplicates.map(DuplicateGuard::stack),
+        enforced.isEmpty() ? deciding.stream().map(PolicyPlan::name).toList() : enforced,
+        codeNames(policies));
+  }
+
+  private static Map<String, String> codeNames(List<PolicyPlan> policies) {
+    Map<String, String> all = new HashMap<>();
+    policies.forEach(each -> all.putAll(each.otherNames()));
+    return all;
   }
 
   /**
@@ -189,7 +218,7 @@ public final class LimitPlan {
     SubjectSource source = new SubjectSource.Address();
     PlannedCharge planned =
         new PlannedCharge(
-            limit, source, stack, stack, Cost.ONE, Optional.empty(), Optional.empty());
+            limit, source, stack, stack, Cost.ONE, Optional.empty(), Optional.empty(), false);
     DuplicateGuard guard =
         new DuplicateGuard(
             limit,
@@ -199,17 +228,26 @@ public final class LimitPlan {
             Optional.empty(),
             new DuplicateGuard.Release.OnFailure(),
             text,
-            Optional.empty());
-    return new LimitPlan(
+            Optional.empty(),
+            false);
+    String rule = stack.rules().get(0).name();
+    return of(
         WarmUpStep.POLICY,
-        WarmUpStep.POLICY,
-        submissions ? List.of() : List.of(planned),
-        submissions ? Optional.of(guard) : Optional.empty(),
-        Map.of(stack.rules().get(0).name(), text),
-        CompletionPlan.Failure.USUAL,
-        new DenialPlan(WarmUpStep.POLICY, false, false),
+        List.of(
+            new PolicyPlan(
+                WarmUpStep.POLICY,
+                submissions ? List.of() : List.of(planned),
+                submissions ? Optional.of(guard) : Optional.empty(),
+                Map.of(rule, text),
+                Map.of(rule, rule),
+                CompletionPlan.Failure.USUAL,
+                false,
+                Optional.empty(),
+                Map.of(),
+                new LogThrottle())),
+        true,
         false,
-        true);
+        false);
   }
 
   /**
@@ -228,36 +266,9 @@ public final class LimitPlan {
     return type.cast(known);
   }
 
-  /**
-   * Returns the same plan with others for some callers.
-   *
-   * @param others by the names of the tiers; empty for a tier without limits
-   * @param exempting whether there are callers without limits
-   */
-  LimitPlan forSomeCallers(Map<String, Optional<LimitPlan>> others, boolean exempting) {
-    Map<String, LimitPlan> plans = new HashMap<>();
-    others.forEach(
-        (tier, plan) ->
-            plans.put(
-                tier,
-                new LimitPlan(
-                    this,
-                    plan.map(LimitPlan::charges).orElse(List.of()),
-                    plan.flatMap(LimitPlan::duplicates),
-                    plan.map(LimitPlan::texts).orElse(Map.of()),
-                    Map.of(),
-                    false)));
-    return new LimitPlan(this, charges, duplicates, texts, Map.copyOf(plans), exempting);
-  }
-
-  /** Whether nothing is charged by it. */
-  private boolean isEmpty() {
-    return charges.isEmpty() && duplicates.isEmpty();
-  }
-
   /** Whether it holds for all callers and all calls, so that no part of it is to be found. */
   public boolean isSameForAll() {
-    return isSameForAll;
+    return conditions.isEmpty() && tiers.isEmpty() && !exempts;
   }
 
   /** Whether the tier of a caller makes a difference. */
@@ -265,7 +276,7 @@ public final class LimitPlan {
     return !tiers.isEmpty();
   }
 
-  /** The plan for callers of a tier: this one unless the tier has limits of its own. */
+  /** The plan for callers of a tier: this one unless a policy differs there. */
   public LimitPlan inTier(String tier) {
     return tiers.getOrDefault(tier, this);
   }
@@ -288,82 +299,56 @@ public final class LimitPlan {
 
   /** The plan for a call that these conditions do not select. */
   private LimitPlan without(Set<Condition> not) {
-    return new LimitPlan(
-        this,
-        charges.stream()
-            .filter(planned -> planned.condition().filter(not::contains).isEmpty())
-            .toList(),
-        duplicates.filter(guard -> guard.condition().filter(not::contains).isEmpty()),
-        texts,
-        Map.of(),
-        false);
+    return part(each -> each.where(condition -> condition.filter(not::contains).isEmpty()));
   }
 
   /** The plan for an exempt caller: only duplicates are denied. */
   public LimitPlan ofExempt() {
     LimitPlan known = guardOnly;
     if (known == null) {
-      known =
-          charges.isEmpty()
-              ? this
-              : new LimitPlan(this, List.of(), duplicates, texts, Map.of(), false);
+      known = charges.isEmpty() ? this : part(PolicyPlan::withoutRules);
       guardOnly = known;
     }
     return known;
   }
 
+  private LimitPlan part(Function<PolicyPlan, PolicyPlan> change) {
+    return new LimitPlan(
+        method, policies.stream().map(change).toList(), guarded, takesVerdict, false, this);
+  }
+
   /**
    * Returns a plan that decides by both: the calls of this method, and what another plan limits in
-   * addition. The rules that it adds have names that differ from those of this plan.
+   * addition.
    *
    * @param other of no method
    */
   LimitPlan and(LimitPlan other) {
-    Set<String> names = new HashSet<>();
-    charges.forEach(planned -> names.addAll(planned.ruleNames()));
-    List<PlannedCharge> all = new ArrayList<>(charges);
-    Map<String, DenialText> allTexts = new HashMap<>(texts);
-    for (PlannedCharge planned : other.charges) {
-      Map<String, String> renamed = new HashMap<>();
-      for (String name : planned.ruleNames()) {
-        String distinct = name;
-        for (int i = 2; !names.add(distinct); i++) {
-          distinct = name + '-' + i;
-        }
-        renamed.put(name, distinct);
-        if (other.texts.containsKey(name)) {
-          allTexts.put(distinct, other.texts.get(name));
-        }
-      }
-      all.add(planned.withRuleNames(renamed));
+    return of(
+        method,
+        Stream.concat(policies.stream(), other.policies.stream()).toList(),
+        guarded || other.guarded,
+        takesVerdict,
+        exempts || other.exempts);
+  }
+
+  /** Whether it cannot be combined with every other plan. */
+  boolean isExclusive() {
+    return guard != null || beforeSecurity || waits || countsUsers;
+  }
+
+  /** Why it cannot be decided together with another plan; empty if it can. */
+  Optional<String> obstacle(LimitPlan other) {
+    if (guard != null && other.guard != null) {
+      return Optional.of("both have a duplicate guard, but one call is one submission");
     }
-    LimitPlan both =
-        new LimitPlan(
-            method,
-            policy.name(),
-            all,
-            duplicates.or(() -> other.duplicates),
-            Map.copyOf(allTexts),
-            failure,
-            denials,
-            beforeSecurity && !other.countsUsers,
-            guarded || other.guarded);
-    Map<String, Optional<LimitPlan>> bothByTier = new HashMap<>();
-    Stream.concat(tiers.keySet().stream(), other.tiers.keySet().stream())
-        .distinct()
-        .forEach(
-            tier -> {
-              LimitPlan own = inTier(tier);
-              LimitPlan added = other.inTier(tier);
-              bothByTier.put(
-                  tier,
-                  own.isEmpty() && added.isEmpty()
-                      ? Optional.empty()
-                      : Optional.of(own.and(added)));
-            });
-    return bothByTier.isEmpty() && !exempts && !other.exempts
-        ? both
-        : both.forSomeCallers(bothByTier, exempts || other.exempts);
+    if ((beforeSecurity && other.countsUsers) || (other.beforeSecurity && countsUsers)) {
+      return Optional.of(
+          "one is decided before security and the other counts the user, who is known only behind it");
+    }
+    return waits && other.waits
+        ? Optional.of("a call can wait under one rule only")
+        : Optional.empty();
   }
 
   /** The method's class, name and parameter types; of no method, the name of its policy. */
@@ -371,9 +356,14 @@ public final class LimitPlan {
     return method;
   }
 
+  /** Its policies, nearest to the method first. */
+  public List<PolicyPlan> policies() {
+    return policies;
+  }
+
   /**
-   * The policy that verdicts on its calls bear: its name, and all its rules, as they are for
-   * callers that the source of their subject identifies.
+   * The policy that verdicts on its calls bear: the name of the first one, and all rules, as they
+   * are for callers that the source of their subject identifies.
    */
   public Policy policy() {
     return policy;
@@ -383,12 +373,16 @@ public final class LimitPlan {
     return charges;
   }
 
+  /** The texts of denials, by the name of the rule that denies. */
   public Map<String, DenialText> texts() {
-    return texts;
+    Map<String, DenialText> all = new HashMap<>();
+    policies.forEach(each -> all.putAll(each.texts()));
+    return all;
   }
 
   public Optional<DuplicateGuard> duplicates() {
-    return duplicates;
+    PolicyPlan guarding = guard;
+    return guarding == null ? Optional.empty() : guarding.duplicates();
   }
 
   /**
@@ -417,6 +411,15 @@ public final class LimitPlan {
     return countsUsers;
   }
 
+  /** A header that one of its rules counts by. */
+  public Optional<String> countedHeader() {
+    return charges.stream()
+        .map(PlannedCharge::source)
+        .filter(SubjectSource.Header.class::isInstance)
+        .map(source -> ((SubjectSource.Header) source).name())
+        .findFirst();
+  }
+
   /** Whether it has rules, and all of them count what clients choose freely. */
   public boolean isCountedByChoice() {
     return !charges.isEmpty() && charges.stream().allMatch(planned -> planned.source().isChosen());
@@ -429,7 +432,7 @@ public final class LimitPlan {
 
   /** After which outcomes a submission may be made again. */
   public DuplicateGuard.Release release() {
-    return duplicates.map(DuplicateGuard::release).orElseGet(DuplicateGuard.Release.Never::new);
+    return duplicates().map(DuplicateGuard::release).orElseGet(DuplicateGuard.Release.Never::new);
   }
 
   /**
@@ -445,7 +448,7 @@ public final class LimitPlan {
    * completion nor its arguments matter.
    */
   public boolean endsAtGate() {
-    return endsAtGate;
+    return !countsByCompletion && !waits && !takesVerdict;
   }
 
   /** Whether a call may have to wait for its turn; of a plan with tiers, in one of them. */
@@ -458,13 +461,72 @@ public final class LimitPlan {
     return takesVerdict;
   }
 
+  /** Whether all its policies are only observed, so that it denies no call. */
+  public boolean isObserved() {
+    return observed;
+  }
+
   /** Whether a call may enter the method on this verdict. */
   public boolean admits(Verdict verdict) {
-    if (!enforced) {
-      denials.observe(verdict);
-      return true;
+    if (observesSome) {
+      for (PolicyPlan each : policies) {
+        if (each.observed()
+            && (each.wouldDeny(verdict).isPresent() || (observed && !verdict.allowed()))) {
+          each.report();
+        }
+      }
     }
-    return verdict.allowed() || takesVerdict;
+    return observed || verdict.allowed() || takesVerdict;
+  }
+
+  /**
+   * The verdict under the policy that denies the call, of several the one with the longest
+   * retry-after; unchanged if the call is admitted.
+   */
+  public Verdict named(Verdict verdict) {
+    if (policies.size() == 1 || verdict.allowed()) {
+      return verdict;
+    }
+    String name = denying(verdict).name();
+    return name.equals(policy.name())
+        ? verdict
+        : verdict.withPolicy(verdict.policy().withName(name));
+  }
+
+  /** The policy that denies a call; the first enforced one where none does by itself. */
+  public PolicyPlan denying(Verdict verdict) {
+    PolicyPlan guarding = guard;
+    if (verdict.outcome() == Outcome.DUPLICATE && guarding != null) {
+      return guarding;
+    }
+    boolean banned = verdict.outcome() == Outcome.BANNED;
+    Optional<PolicyPlan> byRules =
+        verdict
+            .denying()
+            .map(RuleVerdict::rule)
+            .map(rule -> byRule.get(rule.name()))
+            .filter(each -> !banned || each.bans());
+    return byRules.orElseGet(
+        () ->
+            policies.stream()
+                .filter(each -> !each.observed() && !each.isEmpty())
+                .filter(each -> !banned || each.bans())
+                .findFirst()
+                .orElse(policies.get(0)));
+  }
+
+  /** The text for a denied call, as its policy has it; a ban has none. */
+  public DenialText text(Verdict verdict) {
+    return switch (verdict.outcome()) {
+      case BANNED -> DenialText.NONE;
+      case DUPLICATE -> duplicates().map(DuplicateGuard::text).orElse(DenialText.NONE);
+      default -> {
+        Optional<RuleVerdict> longest = verdict.denying();
+        yield longest.isEmpty()
+            ? DenialText.NONE
+            : denying(verdict).texts().getOrDefault(longest.get().rule().name(), DenialText.NONE);
+      }
+    };
   }
 
   /**
@@ -479,7 +541,8 @@ public final class LimitPlan {
       Function<SubjectSource, Subject> who,
       Function<Submission, Optional<String>> what,
       ToIntFunction<CallExpression> price) {
-    Optional<String> content = duplicates.flatMap(guard -> what.apply(guard.submission()));
+    Optional<DuplicateGuard> duplicates = duplicates();
+    Optional<String> content = duplicates.flatMap(guarding -> what.apply(guarding.submission()));
     List<Charge> taken = new ArrayList<>(charges.size());
     Cost priced = Cost.ONE;
     int computed = 1;
@@ -493,32 +556,22 @@ public final class LimitPlan {
       taken.add(planned.charge(who.apply(planned.source()), fixed == 0 ? computed : fixed));
     }
     Optional<Charge> submission =
-        duplicates.flatMap(guard -> submission(guard, taken, who, content));
+        duplicates.flatMap(guarding -> submission(guarding, taken, who, content));
     return taken.isEmpty() && submission.isEmpty()
         ? Optional.empty()
-        : Optional.of(asked(new LimitRequest(policy, taken, submission)));
-  }
-
-  /** Whether its policy is only observed, so that it denies no call. */
-  public boolean isObserved() {
-    return !enforced;
-  }
-
-  /** This request as the store is asked. */
-  LimitRequest asked(LimitRequest request) {
-    return enforced ? request : request.observe();
+        : Optional.of(new LimitRequest(policy, taken, submission));
   }
 
   /** The key of the submitter; its hash is known already where a rule counts the same subject. */
   private StateKey submitter(
-      DuplicateGuard guard, List<Charge> taken, Function<SubjectSource, Subject> who) {
+      DuplicateGuard guarding, List<Charge> taken, Function<SubjectSource, Subject> who) {
     for (int i = 0; i < charges.size(); i++) {
-      if (charges.get(i).limit().equals(guard.limit())
-          && charges.get(i).source().equals(guard.submitter())) {
+      if (charges.get(i).limit().equals(guarding.limit())
+          && charges.get(i).source().equals(guarding.submitter())) {
         return taken.get(i).key();
       }
     }
-    return StateKey.of(guard.limit(), who.apply(guard.submitter()));
+    return StateKey.of(guarding.limit(), who.apply(guarding.submitter()));
   }
 
   /**
@@ -526,18 +579,17 @@ public final class LimitPlan {
    * error.
    */
   private Optional<Charge> submission(
-      DuplicateGuard guard,
+      DuplicateGuard guarding,
       List<Charge> taken,
       Function<SubjectSource, Subject> who,
       Optional<String> content) {
-    StateKey submitter = submitter(guard, taken, who);
-    return content.map(text -> guard.charge(submitter, method, text));
+    StateKey submitter = submitter(guarding, taken, who);
+    return content.map(text -> guarding.charge(submitter, method, text));
   }
 
-  /** The text of the annotations for a denied call; a ban has none. */
-  public DenialText text(Verdict verdict) {
-    return texts.isEmpty() && duplicates.isEmpty()
-        ? DenialText.NONE
-        : DenialPlan.text(verdict, texts, duplicates);
+  @Override
+  public String toString() {
+    return method
+        + policies.stream().map(PolicyPlan::name).collect(Collectors.joining(", ", " [", "]"));
   }
 }

@@ -11,9 +11,10 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
-import io.limiter.micronaut.config.WrittenSetting;
+import io.limiter.micronaut.definition.CallExpression;
+import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
-import io.limiter.micronaut.subject.CallExpression;
+import io.limiter.micronaut.plan.PlanRegistry.OnMethod;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
@@ -21,7 +22,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -50,20 +53,24 @@ import java.util.stream.Stream;
 public final class LimitedPolicy {
 
   private final String name;
-  private final Supplier<List<LimitPlan>> plans;
-  private final Supplier<List<WrittenSetting>> settings;
+  private final Optional<String> tier;
+  private final Supplier<List<OnMethod>> plans;
+  private final Supplier<List<Origin>> settings;
   private final RequestSubjects subjects;
 
   /**
+   * @param tier whose callers are asked about; empty for those that have the usual rules
    * @param plans those of its methods at the moment; none only if nothing is limited
    * @param settings those that the configuration has for it at the moment
    */
   LimitedPolicy(
       String name,
-      Supplier<List<LimitPlan>> plans,
-      Supplier<List<WrittenSetting>> settings,
+      Optional<String> tier,
+      Supplier<List<OnMethod>> plans,
+      Supplier<List<Origin>> settings,
       RequestSubjects subjects) {
     this.name = name;
+    this.tier = tier;
     this.plans = plans;
     this.settings = settings;
     this.subjects = subjects;
@@ -72,7 +79,8 @@ public final class LimitedPolicy {
   /** A policy while the limiter is disabled: it limits nothing, and takes any subject. */
   @Internal
   public static LimitedPolicy unlimited(String name) {
-    return new LimitedPolicy(name, List::of, List::of, new RequestSubjects(request -> ""));
+    return new LimitedPolicy(
+        name, Optional.empty(), List::of, List::of, new RequestSubjects(request -> ""));
   }
 
   /**
@@ -101,7 +109,7 @@ public final class LimitedPolicy {
    * What the configuration says about it: where each number comes from that differs from the
    * annotation. Sorted by key; empty if everything is as annotated.
    */
-  public List<WrittenSetting> configured() {
+  public List<Origin> configured() {
     return settings.get();
   }
 
@@ -110,13 +118,46 @@ public final class LimitedPolicy {
    * exists only in the configuration, its name.
    */
   public List<String> methods() {
-    return plans.get().stream().map(LimitPlan::method).distinct().toList();
+    return plans.get().stream().map(OnMethod::method).distinct().toList();
+  }
+
+  /** The tier whose callers are asked about; empty if those have the usual rules. */
+  public Optional<String> tier() {
+    return tier;
+  }
+
+  /** The tiers in which this policy differs, sorted. */
+  public List<String> tiers() {
+    return plans.get().stream()
+        .flatMap(each -> each.policy().tiers().keySet().stream())
+        .distinct()
+        .sorted()
+        .toList();
+  }
+
+  /**
+   * Returns this policy as callers of a tier have it. Without this, callers of the default tier are
+   * asked about.
+   *
+   * @param name a tier of the configuration; one in which the policy does not differ has the usual
+   *     rules
+   */
+  public LimitedPolicy inTier(String name) {
+    return new LimitedPolicy(this.name, Optional.of(name), plans, settings, subjects);
+  }
+
+  private List<OnMethod> inForce() {
+    return plans.get().stream()
+        .map(
+            each ->
+                new OnMethod(each.method(), tier.map(each.policy()::inTier).orElse(each.policy())))
+        .toList();
   }
 
   /** What it limits, except duplicates; methods with one limit key share a limit. */
   public List<SubjectLimit> limits() {
-    return plans.get().stream()
-        .flatMap(plan -> plan.charges().stream())
+    return inForce().stream()
+        .flatMap(each -> each.policy().charges().stream())
         .map(
             planned ->
                 new SubjectLimit(
@@ -131,6 +172,13 @@ public final class LimitedPolicy {
         .toList();
   }
 
+  /** The names of its rules in code, by their names in header fields, where these differ. */
+  public Map<String, String> codeNames() {
+    Map<String, String> names = new TreeMap<>();
+    inForce().forEach(each -> names.putAll(each.policy().otherNames()));
+    return names;
+  }
+
   /**
    * Returns the part of this policy for one method. Needed only where one annotation, such as that
    * of a class, gives several methods this policy and each a limit of its own.
@@ -140,7 +188,7 @@ public final class LimitedPolicy {
    * @throws IllegalArgumentException if the policy limits no such method
    */
   public LimitedPolicy method(String method) {
-    Supplier<List<LimitPlan>> some =
+    Supplier<List<OnMethod>> some =
         () ->
             plans.get().stream()
                 .filter(
@@ -151,7 +199,7 @@ public final class LimitedPolicy {
           "The policy '%s' limits no method %s: use one of %s"
               .formatted(name, method, PlanRegistry.listed(methods())));
     }
-    return new LimitedPolicy(name, some, settings, subjects);
+    return new LimitedPolicy(name, tier, some, settings, subjects);
   }
 
   private static String simple(String method) {
@@ -169,11 +217,11 @@ public final class LimitedPolicy {
    *     together, or if no call has this value
    */
   public LimitRequest forSubject(Object value) {
-    List<LimitPlan> limits = plans.get();
-    if (limits.isEmpty()) {
+    List<OnMethod> limits = inForce();
+    if (isUnlimited(limits)) {
       return unlimited();
     }
-    List<SubjectSource> sources = sources(plan(limits));
+    List<SubjectSource> sources = sources(plan(limits).policy());
     if (sources.size() != 1 || sources.get(0) instanceof SubjectSource.Everybody) {
       throw new IllegalArgumentException(
           "The policy '%s' counts %s: name the subject by another method, such as forAddress, forUser or forEveryone, and join requests by LimitRequest.and"
@@ -286,8 +334,8 @@ public final class LimitedPolicy {
    */
   @Internal
   public LimitRequest forKey(StateKey key, String limit, SubjectSource source, boolean anonymous) {
-    return plans.get().stream()
-        .flatMap(plan -> part(plan, key, limit, source, anonymous).stream())
+    return inForce().stream()
+        .flatMap(each -> part(each, key, limit, source, anonymous).stream())
         .findFirst()
         .orElseThrow(
             () ->
@@ -314,8 +362,8 @@ public final class LimitedPolicy {
 
   private LimitRequest request(
       String asked, Predicate<SubjectSource> some, Function<SubjectSource, Subject> who) {
-    List<LimitPlan> limits = plans.get();
-    if (limits.isEmpty()) {
+    List<OnMethod> limits = inForce();
+    if (isUnlimited(limits)) {
       return unlimited();
     }
     return part(plan(limits), some, who)
@@ -325,14 +373,19 @@ public final class LimitedPolicy {
                     "The policy '%s' does not count %s, but %s".formatted(name, asked, counted())));
   }
 
+  private static boolean isUnlimited(List<OnMethod> limits) {
+    return limits.stream().allMatch(each -> each.policy().isEmpty());
+  }
+
   /** One plan for all its methods; fails if they are limited separately. */
-  private LimitPlan plan(List<LimitPlan> limits) {
-    LimitPlan first = limits.get(0);
-    for (LimitPlan other : limits) {
+  private OnMethod plan(List<OnMethod> limits) {
+    OnMethod first = limits.get(0);
+    for (OnMethod other : limits) {
       boolean same =
-          other.charges().equals(first.charges())
+          other.policy().charges().equals(first.policy().charges())
               && (other.method().equals(first.method())
-                  || (guardBySubmitter(other).isEmpty() && guardBySubmitter(first).isEmpty()));
+                  || (guardBySubmitter(other.policy()).isEmpty()
+                      && guardBySubmitter(first.policy()).isEmpty()));
       if (!same) {
         throw new IllegalArgumentException(
             "The policy '%s' limits several methods separately: choose one by method(…), of %s"
@@ -345,7 +398,7 @@ public final class LimitedPolicy {
   /** Who is counted, for messages. */
   private String counted() {
     String sources =
-        sources(plan(plans.get())).stream()
+        sources(plan(inForce()).policy()).stream()
             .map(
                 source ->
                     source instanceof SubjectSource.Submitter
@@ -365,7 +418,7 @@ public final class LimitedPolicy {
    * The sources that count a method's calls, each once, irrespective of how calls without a subject
    * are limited; that of the duplicate guard only if all submissions of a submitter are equal.
    */
-  private static List<SubjectSource> sources(LimitPlan plan) {
+  private static List<SubjectSource> sources(PolicyPlan plan) {
     return Stream.concat(
             plan.charges().stream().map(PlannedCharge::source),
             guardBySubmitter(plan).stream().map(DuplicateGuard::submitter))
@@ -378,7 +431,7 @@ public final class LimitedPolicy {
    * The duplicate guard, if it needs nothing of a call but its submitter; otherwise no subject
    * alone names a submission.
    */
-  private static Optional<DuplicateGuard> guardBySubmitter(LimitPlan plan) {
+  private static Optional<DuplicateGuard> guardBySubmitter(PolicyPlan plan) {
     return plan.duplicates().filter(guard -> guard.submission() instanceof Submission.ByCaller);
   }
 
@@ -387,7 +440,8 @@ public final class LimitedPolicy {
    * where the arguments of a call determine it. Empty if they count nothing.
    */
   private static Optional<LimitRequest> part(
-      LimitPlan plan, Predicate<SubjectSource> some, Function<SubjectSource, Subject> who) {
+      OnMethod on, Predicate<SubjectSource> some, Function<SubjectSource, Subject> who) {
+    PolicyPlan plan = on.policy();
     List<RuleStack> stacks = new ArrayList<>();
     List<Charge> taken = new ArrayList<>();
     for (PlannedCharge planned : plan.charges()) {
@@ -402,35 +456,43 @@ public final class LimitedPolicy {
             .map(
                 guard ->
                     guard.charge(
-                        StateKey.of(guard.limit(), who.apply(guard.submitter())),
-                        plan.method(),
-                        ""));
+                        StateKey.of(guard.limit(), who.apply(guard.submitter())), on.method(), ""));
     return request(plan, stacks, taken, submission);
   }
 
   /** The same for a subject whose value is not known. Empty if nothing counts it any more. */
   private static Optional<LimitRequest> part(
-      LimitPlan plan, StateKey key, String limit, SubjectSource source, boolean anonymous) {
+      OnMethod on, StateKey key, String limit, SubjectSource source, boolean anonymous) {
+    PolicyPlan plan = on.policy();
     List<RuleStack> stacks = new ArrayList<>();
     List<Charge> taken = new ArrayList<>();
     for (PlannedCharge planned : plan.charges()) {
       if (planned.limit().equals(limit) && planned.source().written().equals(source.written())) {
         RuleStack stack = planned.rules(anonymous);
         stacks.add(stack);
-        taken.add(new Charge(limit, key.of(stack), stack, Math.max(1, planned.units())));
+        taken.add(
+            new Charge(
+                limit, key.of(stack), stack, Math.max(1, planned.units()), planned.observed()));
       }
     }
     return request(plan, stacks, taken, Optional.empty());
   }
 
   private static Optional<LimitRequest> request(
-      LimitPlan plan, List<RuleStack> stacks, List<Charge> taken, Optional<Charge> submission) {
+      PolicyPlan plan, List<RuleStack> stacks, List<Charge> taken, Optional<Charge> submission) {
     if (taken.isEmpty() && submission.isEmpty()) {
       return Optional.empty();
     }
     String limit = taken.isEmpty() ? submission.get().limit() : taken.get(0).limit();
-    Policy counted = new Policy(plan.policy().name(), limit, stacks, submission.map(Charge::stack));
-    return Optional.of(plan.asked(new LimitRequest(counted, taken, submission)));
+    Policy counted =
+        new Policy(
+            plan.name(),
+            limit,
+            stacks,
+            submission.map(Charge::stack),
+            List.of(plan.name()),
+            plan.otherNames());
+    return Optional.of(new LimitRequest(counted, taken, submission));
   }
 
   private LimitRequest unlimited() {

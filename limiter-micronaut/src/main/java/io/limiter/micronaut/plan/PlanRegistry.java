@@ -4,11 +4,15 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.annotation.Limited;
 import io.limiter.micronaut.config.LimitSettings;
-import io.limiter.micronaut.config.LimitSettings.RouteSettings;
+import io.limiter.micronaut.config.LimitSettings.Route;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.limiter.micronaut.config.PolicySettings;
-import io.limiter.micronaut.config.TierSettings;
+import io.limiter.micronaut.config.PolicyChanges;
+import io.limiter.micronaut.definition.LimitedMethod;
+import io.limiter.micronaut.definition.PolicyDefinition;
+import io.limiter.micronaut.definition.PolicyMember;
+import io.limiter.micronaut.plan.MethodPlanner.Planned;
 import io.micronaut.context.BeanContext;
+import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.exceptions.ConfigurationException;
@@ -24,12 +28,12 @@ import io.micronaut.inject.MethodExecutionHandle;
 import io.micronaut.inject.ProxyBeanDefinition;
 import io.micronaut.web.router.RouteAttributes;
 import io.micronaut.web.router.RouteMatch;
+import io.micronaut.web.router.Router;
 import jakarta.inject.Singleton;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -37,7 +41,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -63,11 +67,13 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   private static final String ON_MESSAGE = "io.micronaut.websocket.annotation.OnMessage";
 
   private final Source source;
+  private final BeanProvider<Router> router;
   private final ReferenceQueue<ExecutableMethod<?, ?>> gone = new ReferenceQueue<>();
   private volatile Generation current;
 
-  PlanRegistry(Source source, PoliciesConfiguration policies) {
+  PlanRegistry(Source source, PoliciesConfiguration policies, BeanProvider<Router> router) {
     this.source = source;
+    this.router = router;
     this.current = new Generation(policies.current());
   }
 
@@ -77,41 +83,22 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     final LimitSettings settings;
     final SharedLimits shared = new SharedLimits();
     // By the names of the tiers that the settings have.
-    final Map<String, InTier> tiers = new TreeMap<>();
+    final Map<String, SharedLimits> sharedInTiers = new TreeMap<>();
     // By their identity hashes; of two methods with one hash the last that was looked up. Bounded
     // by the methods of beans that are still in use.
     final Map<Integer, KnownMethod> known = new ConcurrentHashMap<>();
     // Bounded by the number of limited methods in the application.
-    final Map<AnnotatedMethod, Planned> plans = new ConcurrentHashMap<>();
+    final Map<AnnotatedMethod, LimitedBy> plans = new ConcurrentHashMap<>();
+    // The policies of those methods, with the disabled ones.
+    final Set<String> ofMethods = ConcurrentHashMap.newKeySet();
     volatile RouteLimits routes = RouteLimits.NONE;
     // Bounded by the number of policies.
-    final Map<String, Optional<LimitPlan>> configured = new ConcurrentHashMap<>();
+    final Map<String, LimitedBy> configured = new ConcurrentHashMap<>();
 
     Generation(LimitSettings settings) {
       this.settings = settings;
-      settings
-          .tiers()
-          .tiers()
-          .forEach(
-              (tier, policies) -> {
-                Map<String, PolicySettings> all = new HashMap<>(settings.policies());
-                policies.forEach(
-                    (policy, own) ->
-                        all.put(policy, all.getOrDefault(policy, PolicySettings.NONE).in(own)));
-                tiers.put(tier, new InTier(policies, all, new SharedLimits()));
-              });
+      settings.tiers().forEach(tier -> sharedInTiers.put(tier, new SharedLimits()));
     }
-
-    /**
-     * A tier.
-     *
-     * @param policies those with other rules in the tier
-     * @param settings those of all policies in the tier
-     */
-    private record InTier(
-        Map<String, TierSettings.OfPolicy> policies,
-        Map<String, PolicySettings> settings,
-        SharedLimits shared) {}
 
     Stream<LimitPlan> all() {
       return plans.values().stream().flatMap(planned -> planned.plan().stream());
@@ -184,17 +171,20 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
    * until all of the new ones are made.
    *
    * @param check rejects settings of what does not exist: it is given the names of all policies,
-   *     and finds the names of the rules of one
+   *     and finds the names of the rules of one. It returns what uses the settings once the new
+   *     plans are in use
    * @throws io.micronaut.context.exceptions.ConfigurationException if the settings are invalid;
    *     then nothing changes
    */
   public synchronized void replan(
-      LimitSettings settings, BiConsumer<Set<String>, Function<String, Set<String>>> check) {
+      LimitSettings settings,
+      BiFunction<Set<String>, Function<String, Set<String>>, Runnable> check) {
     Generation next = new Generation(settings);
     current.plans.keySet().forEach(limits -> plan(limits, next));
-    check.accept(policyNames(next), policy -> ruleNames(policy, next));
+    Runnable use = check.apply(policyNames(next), policy -> ruleNames(policy, next));
     next.routes = routes(next);
     current = next;
+    use.run();
   }
 
   /**
@@ -238,23 +228,37 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
 
   private RouteLimits routes(Generation generation) {
     List<RouteLimits.LimitedPath> limits = new ArrayList<>();
-    for (RouteSettings route : generation.settings.routes()) {
+    for (Route route : generation.settings.routes()) {
       String policy = route.policy().value();
-      LimitPlan plan =
-          configured(policy, generation)
-              .orElseThrow(
-                  () ->
-                      route
-                          .policy()
-                          .mistake(
-                              isOfMethods(policy, generation)
-                                  ? "this policy is that of annotated methods: give a policy of another name its rules under %s"
-                                      .formatted(PoliciesConfiguration.PREFIX)
-                                  : "no policy of this name has rules: write them under %s.%s.rules, or set duplicate.enabled there"
-                                      .formatted(PoliciesConfiguration.PREFIX, policy)));
-      limits.add(new RouteLimits.LimitedPath(route, plan));
+      if (!exists(generation.settings.of(policy), generation)) {
+        throw route
+            .policy()
+            .mistake(
+                generation.ofMethods.contains(policy)
+                    ? "this policy is that of annotated methods: give a policy of another name its rules under %s"
+                        .formatted(PoliciesConfiguration.PREFIX)
+                    : "no policy of this name has rules: write them under %s.%s.rules, or set duplicate.enabled there"
+                        .formatted(PoliciesConfiguration.PREFIX, policy));
+      }
+      configured(policy, generation) // none if it is disabled
+          .ifPresent(plan -> limits.add(new RouteLimits.LimitedPath(route, plan)));
     }
-    return limits.isEmpty() ? RouteLimits.NONE : new RouteLimits(List.copyOf(limits));
+    RouteLimits routes = limits.isEmpty() ? RouteLimits.NONE : new RouteLimits(List.copyOf(limits));
+    routes.requireCombinable(() -> methodPaths(generation));
+    return routes;
+  }
+
+  /** The paths of the methods that are limited by annotations. */
+  private List<RouteLimits.LimitedPath> methodPaths(Generation generation) {
+    List<RouteLimits.LimitedPath> paths = new ArrayList<>();
+    router
+        .get()
+        .uriRoutes()
+        .forEach(
+            route ->
+                find(route.getTargetMethod().getExecutableMethod(), generation)
+                    .ifPresent(plan -> paths.add(new RouteLimits.LimitedPath(route, plan))));
+    return paths;
   }
 
   /** Whether calls of a method are the connections or the messages of a WebSocket. */
@@ -292,17 +296,41 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
         .forEach(this::of);
   }
 
-  /** The plans, of those that are made by now, whose policy has this name; by their methods. */
-  List<LimitPlan> named(String policy) {
+  /**
+   * A policy on a method.
+   *
+   * @param method the method; of a policy that exists only in settings, its name
+   */
+  record OnMethod(String method, PolicyPlan policy) {}
+
+  /** The policies of this name, of the methods that are planned by now; by their methods. */
+  List<OnMethod> named(String policy) {
     Generation generation = current;
-    return Stream.concat(
-            generation.plans.entrySet().stream()
-                .filter(planned -> !makesBean(planned.getKey().method()))
-                .flatMap(planned -> planned.getValue().plan().stream()),
-            configured(policy, generation).stream())
-        .filter(plan -> plan.policy().name().equals(policy))
-        .sorted(Comparator.comparing(LimitPlan::method))
+    return Stream.concat(ofMethods(generation), configured(policy, generation).stream())
+        .flatMap(PlanRegistry::policies)
+        .filter(each -> each.policy().name().equals(policy))
+        .sorted(Comparator.comparing(OnMethod::method))
         .toList();
+  }
+
+  private static Stream<LimitPlan> ofMethods(Generation generation) {
+    return generation.plans.entrySet().stream()
+        .filter(planned -> !makesBean(planned.getKey().method()))
+        .flatMap(planned -> planned.getValue().plan().stream());
+  }
+
+  private static Stream<OnMethod> policies(LimitPlan plan) {
+    return plan.policies().stream().map(policy -> new OnMethod(plan.method(), policy));
+  }
+
+  /** The tier of callers without another; empty if those have the usual rules. */
+  Optional<String> usualTier() {
+    return current.settings.usualTier();
+  }
+
+  /** The names of all tiers. */
+  Set<String> tierNames() {
+    return current.settings.tiers();
   }
 
   /** The plan of a policy that exists only in the configuration; empty if there is none. */
@@ -311,33 +339,39 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   }
 
   private Optional<LimitPlan> configured(String policy, Generation generation) {
-    PolicySettings settings = generation.settings.policies().get(policy);
-    if (settings == null || !exists(policy, settings, generation)) {
-      return Optional.empty();
-    }
-    return generation.configured.computeIfAbsent(
-        policy,
-        name -> {
-          return built(generation, all -> source.plan(name, all)).plan();
-        });
+    return configuredBy(policy, generation).plan();
+  }
+
+  private LimitedBy configuredBy(String policy, Generation generation) {
+    PolicyDefinition settings = generation.settings.of(policy);
+    return exists(settings, generation)
+        ? generation.configured.computeIfAbsent(
+            policy,
+            name ->
+                built(
+                    generation,
+                    name,
+                    false,
+                    false,
+                    changes ->
+                        MethodPlanner.plan(
+                            source.parts(),
+                            PolicyDefinition.of(name, settings.members().place()),
+                            changes)))
+        : LimitedBy.NOTHING;
   }
 
   /**
    * Whether settings alone make a policy: its rules do, and a duplicate guard where a route names
    * the policy. Without one its name may be a mistake.
    */
-  private static boolean exists(String policy, PolicySettings settings, Generation generation) {
+  private static boolean exists(PolicyDefinition policy, Generation generation) {
     boolean limits =
-        !settings.rules().isEmpty()
-            || (settings.guardsDuplicates()
+        policy.rules().isPresent()
+            || (policy.members().isTrue(PolicyMember.DUPLICATE)
                 && generation.settings.routes().stream()
-                    .anyMatch(route -> route.policy().value().equals(policy)));
-    return limits && !isOfMethods(policy, generation);
-  }
-
-  private static boolean isOfMethods(String policy, Generation generation) {
-    return generation.plans.values().stream()
-        .anyMatch(planned -> planned.ruleNames().containsKey(policy));
+                    .anyMatch(route -> route.policy().value().equals(policy.name())));
+    return limits && !generation.ofMethods.contains(policy.name());
   }
 
   /**
@@ -359,12 +393,11 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   }
 
   private Set<String> policyNames(Generation generation) {
-    Set<String> names = new TreeSet<>();
-    generation.plans.values().forEach(planned -> names.addAll(planned.ruleNames().keySet()));
-    generation.all().forEach(plan -> names.add(plan.policy().name()));
-    generation.settings.policies().keySet().stream()
-        .filter(policy -> configured(policy, generation).isPresent())
-        .forEach(names::add);
+    Set<String> names = new TreeSet<>(generation.ofMethods);
+    generation
+        .settings
+        .policies()
+        .forEach(policy -> names.addAll(configuredBy(policy, generation).ruleNames().keySet()));
     return names;
   }
 
@@ -377,8 +410,9 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   }
 
   private static Set<String> ruleNames(String policy, Generation generation) {
-    return generation.plans.values().stream()
-        .flatMap(planned -> planned.ruleNames().getOrDefault(policy, Set.of()).stream())
+    return Stream.concat(
+            generation.plans.values().stream(), generation.configured.values().stream())
+        .flatMap(limited -> limited.ruleNames().getOrDefault(policy, Set.of()).stream())
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
@@ -387,15 +421,20 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     Generation generation = current;
     Map<String, List<Rule>> rules = new TreeMap<>();
     Stream.concat(
-            generation.all(),
-            generation.settings.policies().keySet().stream()
+            ofMethods(generation),
+            generation.settings.policies().stream()
                 .flatMap(policy -> configured(policy, generation).stream()))
-        .sorted(Comparator.comparing(LimitPlan::method))
+        .flatMap(PlanRegistry::policies)
+        .sorted(Comparator.comparing(OnMethod::method))
         .forEach(
-            plan ->
-                rules
-                    .computeIfAbsent(plan.policy().name(), any -> new ArrayList<>())
-                    .addAll(plan.policy().rules()));
+            each ->
+                each.policy()
+                    .charges()
+                    .forEach(
+                        charge ->
+                            rules
+                                .computeIfAbsent(each.policy().name(), any -> new ArrayList<>())
+                                .addAll(charge.rules().rules())));
     return rules;
   }
 
@@ -450,48 +489,78 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     return generation.plans.computeIfAbsent(limits, any -> build(limits, generation)).plan();
   }
 
-  private Planned build(AnnotatedMethod limits, Generation generation) {
-    return built(generation, all -> source.plan(limits.method(), all));
+  private LimitedBy build(AnnotatedMethod limits, Generation generation) {
+    LimitedMethod method = source.method(limits.method());
+    List<List<PolicyDefinition>> places = source.policies(method);
+    if (places.isEmpty()) {
+      return LimitedBy.NOTHING;
+    }
+    LimitedBy limited =
+        built(
+            generation,
+            method.description(),
+            true,
+            method.takesVerdict(),
+            changes -> MethodPlanner.plan(source.parts(), method, places, changes));
+    generation.ofMethods.addAll(limited.ruleNames().keySet());
+    return limited;
   }
 
   /** A plan for all callers: with those of the tiers in which one of its policies differs. */
-  private static Planned built(
-      Generation generation, Function<Map<String, PolicySettings>, Planned> read) {
-    Planned planned = read.apply(generation.settings.policies());
-    if (planned.plan().isEmpty()) {
-      return planned;
+  private static LimitedBy built(
+      Generation generation,
+      String method,
+      boolean guarded,
+      boolean takesVerdict,
+      Function<PolicyChanges, Planned> planner) {
+    LimitSettings settings = generation.settings;
+    Planned usual = planner.apply(settings.changes());
+    Map<String, Set<String>> ruleNames = new TreeMap<>(usual.ruleNames());
+    if (usual.policies().isEmpty()) {
+      return new LimitedBy(Optional.empty(), ruleNames);
     }
-    LimitPlan plan = planned.plan().get();
-    generation.shared.register(plan);
-    Map<String, Optional<LimitPlan>> others = new TreeMap<>();
-    Map<String, Set<String>> ruleNames = new TreeMap<>();
-    planned.ruleNames().forEach((policy, names) -> ruleNames.put(policy, new TreeSet<>(names)));
-    for (Map.Entry<String, Generation.InTier> tier : generation.tiers.entrySet()) {
-      Generation.InTier in = tier.getValue();
-      for (String policy : planned.ruleNames().keySet()) {
-        TierSettings.OfPolicy own = in.policies().get(policy);
-        if (own != null && plan.beforeSecurity()) {
-          throw own.setting()
-              .mistake(
-                  "the policy '%s' is decided before security, where no caller has a tier: remove it"
-                      .formatted(policy));
-        }
-        if (own != null && !others.containsKey(tier.getKey())) {
-          Planned other = read.apply(in.settings());
-          other.plan().ifPresent(in.shared()::register);
-          others.put(tier.getKey(), other.plan());
-          other
-              .ruleNames()
-              .forEach(
-                  (each, names) ->
-                      ruleNames.computeIfAbsent(each, any -> new TreeSet<>()).addAll(names));
-        }
+    List<PolicyPlan> policies = new ArrayList<>(usual.policies());
+    for (String tier : settings.tiers()) {
+      if (settings.changesIn(tier, ruleNames.keySet())) {
+        rejectBeforeSecurity(policies, tier, settings);
+        Planned other = planner.apply(settings.changes(tier));
+        policies.replaceAll(policy -> policy.withTier(tier, other.policies()));
+        other
+            .ruleNames()
+            .forEach(
+                (policy, names) ->
+                    ruleNames.merge(
+                        policy,
+                        names,
+                        (one, two) -> {
+                          Set<String> both = new TreeSet<>(one);
+                          both.addAll(two);
+                          return both;
+                        }));
       }
     }
-    boolean exempts = generation.settings.exempt().isPresent();
-    return others.isEmpty() && !exempts
-        ? planned
-        : new Planned(Optional.of(plan.forSomeCallers(others, exempts)), ruleNames);
+    LimitPlan plan =
+        LimitPlan.of(method, policies, guarded, takesVerdict, settings.exempt().isPresent());
+    generation.shared.register(plan);
+    generation.sharedInTiers.forEach((tier, shared) -> shared.register(plan.inTier(tier)));
+    return new LimitedBy(Optional.of(plan), ruleNames);
+  }
+
+  private static void rejectBeforeSecurity(
+      List<PolicyPlan> policies, String tier, LimitSettings settings) {
+    if (policies.stream().allMatch(policy -> policy.beforeSecurity().isEmpty())) {
+      return;
+    }
+    for (PolicyPlan policy : policies) {
+      settings.of(tier, policy.name()).settings().stream()
+          .findFirst()
+          .ifPresent(
+              setting -> {
+                throw setting.mistake(
+                    "the policy '%s' is decided before security, where no caller has a tier: remove it"
+                        .formatted(policy.name()));
+              });
+    }
   }
 
   /** Has the guard of this request decide by a part of its plan, as the gate does. */
@@ -500,38 +569,33 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   }
 
   /**
-   * What was read for a method.
+   * How a method is limited.
    *
    * @param plan its plan; empty if nothing limits it
-   * @param ruleNames the names of the policies that its annotations give, including those that are
-   *     disabled, each with the names of the rules that single settings may change
+   * @param ruleNames the names of its policies, including those that are disabled, each with the
+   *     names of the rules that single settings may change
    */
-  @Internal
-  public record Planned(Optional<LimitPlan> plan, Map<String, Set<String>> ruleNames) {
+  private record LimitedBy(Optional<LimitPlan> plan, Map<String, Set<String>> ruleNames) {
 
-    /** Of a method without limits. */
-    public static final Planned NOTHING = new Planned(Optional.empty(), Map.of());
+    static final LimitedBy NOTHING = new LimitedBy(Optional.empty(), Map.of());
   }
 
-  /** Creates the plans of a {@link PlanRegistry}. */
+  /** Reads the policies of methods. */
   @Internal
   public interface Source {
 
-    /**
-     * The plan of a method.
-     *
-     * @param settings those of all policies, by name
-     * @throws io.micronaut.context.exceptions.ConfigurationException if its limits are invalid
-     */
-    Planned plan(ExecutableMethod<?, ?> method, Map<String, PolicySettings> settings);
+    /** What planning needs. */
+    MethodPlanner.PlanningBeans parts();
+
+    /** The method as the readers need it. */
+    LimitedMethod method(ExecutableMethod<?, ?> method);
 
     /**
-     * The plan of a policy that exists only in the configuration.
+     * The policies of each place that limits a method, the nearest first.
      *
-     * @param settings those of all policies, by name
-     * @throws io.micronaut.context.exceptions.ConfigurationException if its limits are invalid
+     * @throws ConfigurationException if an annotation is invalid
      */
-    Planned plan(String policy, Map<String, PolicySettings> settings);
+    List<List<PolicyDefinition>> policies(LimitedMethod method);
 
     /**
      * What limits a method, equal for two objects that stand for one method with the same limits.

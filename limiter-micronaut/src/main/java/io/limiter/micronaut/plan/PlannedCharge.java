@@ -7,8 +7,8 @@ import io.limiter.core.Subject;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.plan.CompletionPlan.ActualCost;
-import io.limiter.micronaut.subject.CallExpression;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import java.util.LinkedHashSet;
@@ -29,6 +29,7 @@ import java.util.stream.Stream;
  * @param cost what a call takes from each rule
  * @param actualCost computes the actual cost when the call completes; empty if it is the same
  * @param condition selects the calls that are charged; empty for all
+ * @param observed whether its rules deny no call
  */
 @Internal
 public record PlannedCharge(
@@ -38,7 +39,8 @@ public record PlannedCharge(
     RuleStack anonymousRules,
     Cost cost,
     Optional<ActualCost> actualCost,
-    Optional<Condition> condition) {
+    Optional<Condition> condition,
+    boolean observed) {
 
   /**
    * The units that each call takes; 0 if its arguments determine them. A concurrency limit has one
@@ -54,7 +56,7 @@ public record PlannedCharge(
   /** What a call with this subject is charged. */
   Charge charge(Subject subject, int units) {
     RuleStack stack = rules(subject.isAnonymous());
-    return new Charge(limit, StateKey.of(limit, subject).of(stack), stack, units);
+    return new Charge(limit, StateKey.of(limit, subject).of(stack), stack, units, observed);
   }
 
   RuleStack rules(boolean anonymous) {
@@ -83,7 +85,8 @@ public record PlannedCharge(
         renamed(anonymousRules, names),
         cost,
         actualCost,
-        condition);
+        condition,
+        observed);
   }
 
   private static RuleStack renamed(RuleStack stack, Map<String, String> names) {

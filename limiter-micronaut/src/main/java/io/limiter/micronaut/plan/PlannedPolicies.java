@@ -48,7 +48,11 @@ final class PlannedPolicies implements LimitPolicies {
       throw unknown(name);
     }
     return new LimitedPolicy(
-        name, () -> plans.named(name), () -> policies.of(name).all(), subjects);
+        name,
+        plans.usualTier(),
+        () -> plans.named(name),
+        () -> policies.current().of(name).settings(),
+        subjects);
   }
 
   private IllegalArgumentException unknown(String name) {
@@ -64,7 +68,7 @@ final class PlannedPolicies implements LimitPolicies {
 
   @Override
   public boolean refresh() {
-    return settings.refresh();
+    return settings.refresh().isEmpty();
   }
 
   private void planAll() {

@@ -2,9 +2,11 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.core.util.BoundedCache;
-import io.limiter.micronaut.config.LimitSettings.RouteSettings;
+import io.limiter.micronaut.config.LimitSettings.Route;
+import io.limiter.micronaut.definition.Origin;
 import io.micronaut.core.util.PathMatcher;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.web.router.UriRouteInfo;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
@@ -13,6 +15,9 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * The limits on paths. A path is compared as the router reads it, and as a file server would: with
@@ -26,11 +31,35 @@ final class RouteLimits {
   /** Of a plan and what is stacked on it there is one combination for each set of patterns. */
   private static final int MAX_STACKED = 10_000;
 
-  /** The limit on one pattern. */
-  record LimitedPath(String pattern, Set<String> methods, LimitPlan plan) {
+  /**
+   * The limit on one pattern.
+   *
+   * @param place where it stands, for mistakes
+   */
+  record LimitedPath(String pattern, Set<String> methods, LimitPlan plan, Origin place) {
 
-    LimitedPath(RouteSettings route, LimitPlan plan) {
-      this(withoutLastSlash(route.path().value()), route.methods(), plan);
+    LimitedPath(Route route, LimitPlan plan) {
+      this(withoutLastSlash(route.path().value()), route.methods(), plan, route.policy());
+    }
+
+    /** The limits of an annotated method. */
+    LimitedPath(UriRouteInfo<?, ?> route, LimitPlan plan) {
+      this(
+          VARIABLE
+              .matcher(QUERY.matcher(route.getUriMatchTemplate().toString()).replaceAll(""))
+              .replaceAll(variable -> variable.group().matches("\\{[\\w-]+}") ? "*" : "/**/"),
+          Set.of(route.getHttpMethodName()),
+          plan,
+          Origin.annotated(plan.method(), "@RateLimiter", ""));
+    }
+
+    /** Whether one request may be limited by both. */
+    boolean meets(LimitedPath other) {
+      boolean sameMethod =
+          methods.isEmpty()
+              || other.methods.isEmpty()
+              || methods.stream().anyMatch(other.methods::contains);
+      return sameMethod && meet(segments(pattern), segments(other.pattern));
     }
 
     boolean holds(String method, String raw, String plain) {
@@ -39,12 +68,71 @@ final class RouteLimits {
     }
   }
 
+  // Of a template: what follows the path, and a variable in it.
+  private static final Pattern QUERY = Pattern.compile("\\{[?&#][^}]*}");
+  private static final Pattern VARIABLE = Pattern.compile("\\{(?:[^{}]|\\{[^}]*})*}");
+
   private final List<LimitedPath> limits;
   private final BoundedCache<List<LimitPlan>, LimitPlan> stacked =
       new BoundedCache<>(MAX_STACKED, plans -> plans.stream().reduce(LimitPlan::and).orElseThrow());
 
   RouteLimits(List<LimitedPath> limits) {
     this.limits = limits;
+  }
+
+  /**
+   * Requires that limits on the same calls can be decided together.
+   *
+   * @param methods the paths of annotated methods; asked for only where that may matter
+   * @throws io.micronaut.context.exceptions.ConfigurationException naming the route that cannot be
+   *     combined
+   */
+  void requireCombinable(Supplier<List<LimitedPath>> methods) {
+    List<LimitedPath> others = new ArrayList<>();
+    if (limits.stream().anyMatch(limit -> limit.plan().isExclusive())) {
+      others.addAll(methods.get());
+    }
+    for (LimitedPath limit : limits) {
+      for (LimitedPath other : others) {
+        if (other.plan() != limit.plan() && other.meets(limit)) {
+          limit
+              .plan()
+              .obstacle(other.plan())
+              .ifPresent(
+                  why -> {
+                    throw limit
+                        .place()
+                        .mistake(
+                            "it limits calls that %s limits, too, and %s: limit other paths, or remove one of them"
+                                .formatted(other.plan().method(), why));
+                  });
+        }
+      }
+      others.add(limit);
+    }
+  }
+
+  /** Whether one path may match both patterns. */
+  static boolean meet(List<String> one, List<String> other) {
+    if (one.isEmpty() || other.isEmpty()) {
+      return Stream.of(one, other).flatMap(List::stream).allMatch("**"::equals);
+    }
+    List<String> rest = one.subList(1, one.size());
+    List<String> otherRest = other.subList(1, other.size());
+    if (one.get(0).equals("**") || other.get(0).equals("**")) {
+      return meet(one.get(0).equals("**") ? rest : one, one.get(0).equals("**") ? other : otherRest)
+          || meet(
+              one.get(0).equals("**") ? one : rest, one.get(0).equals("**") ? otherRest : other);
+    }
+    boolean wild = one.get(0).contains("*") && other.get(0).contains("*");
+    return (wild
+            || PathMatcher.ANT.matches(one.get(0), other.get(0))
+            || PathMatcher.ANT.matches(other.get(0), one.get(0)))
+        && meet(rest, otherRest);
+  }
+
+  private static List<String> segments(String pattern) {
+    return Stream.of(pattern.split("/")).filter(segment -> !segment.isEmpty()).toList();
   }
 
   /**

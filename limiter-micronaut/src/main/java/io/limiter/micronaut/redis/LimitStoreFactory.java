@@ -105,30 +105,26 @@ public final class LimitStoreFactory {
                 inMemory(memory),
                 policies.fallbacks(limiter.fallback()),
                 counts,
-                memory.getMaxSubjects(),
+                memory.maxSubjects(),
                 System::nanoTime,
                 listeners)
-            .whileConnecting(connections.firstAttempt(), redis.getWarmUp());
+            .whileConnecting(connections.firstAttempt(), redis.warmUp());
     if (!denials.enabled()) {
       return store;
     }
-    return new DenyCache(
-        store,
-        policy -> policies.denyCache(policy.name()),
-        denials.getMaxSize(),
-        denials.getMaxAge());
+    return new DenyCache(store, policies::denyCache, denials.maxSize(), denials.maxAge());
   }
 
   @Context // logged at the start instead of with the first request
   @Bean(preDestroy = "close")
   @Requires(missingBeans = ConnectionSource.class)
   LimitStore memory(MemoryConfiguration memory, RedisConfiguration redis, Environment environment) {
-    if (redis.isEnabled()) {
+    if (redis.enabled()) {
       requireClient(environment);
     }
     LOG.warn(
         "{}: each instance of this service counts separately",
-        redis.isEnabled()
+        redis.enabled()
             ? "Neither redis.uri nor redis.uris is set"
             : "limiter.redis.enabled is false");
     return inMemory(memory);
@@ -149,9 +145,9 @@ public final class LimitStoreFactory {
   }
 
   private static LimitStore inMemory(MemoryConfiguration memory) {
-    LimitStore store = new MemoryStore(memory.getMaxSubjects());
+    LimitStore store = new MemoryStore(memory.maxSubjects());
     return new UnclosedStore(
-        memory.getInstances() == 1 ? store : new ShareStore(store, memory.getInstances()));
+        memory.instances() == 1 ? store : new ShareStore(store, memory.instances()));
   }
 
   /** Reports how often a fallback decided. */

@@ -206,7 +206,7 @@ final class RedisConnections {
       return List.of();
     }
     List<EventLoop> loops =
-        server.map(known -> known.loops(limiter.getMaxConnections())).orElse(List.of());
+        server.map(known -> known.loops(limiter.maxConnections())).orElse(List.of());
     if (fit(loops)) {
       return loops;
     }

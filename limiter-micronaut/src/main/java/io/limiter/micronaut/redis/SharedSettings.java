@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
+import io.limiter.core.FailureReason;
+import io.limiter.core.StoreException;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.micronaut.config.PoliciesConfiguration;
@@ -8,25 +10,32 @@ import io.limiter.micronaut.config.RedisConfiguration.SharedSettingsConfiguratio
 import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.context.event.ApplicationEventListener;
-import io.micronaut.context.event.StartupEvent;
 import jakarta.annotation.PreDestroy;
 import jakarta.inject.Singleton;
+import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Reads the hash of settings that all instances share, and uses a version that is newer than the
  * one in use. What it contains is used as a whole or not at all. One thread reads it and changes
- * the plans; it waits for Redis for a bounded time.
+ * the plans; it waits for Redis for a bounded time. {@link WarmStart} has the start wait for the
+ * first settings.
  */
 @Singleton
 @Requires(property = SharedSettingsConfiguration.PREFIX + ".enabled")
@@ -34,7 +43,7 @@ import org.slf4j.LoggerFactory;
     property = SharedSettingsConfiguration.PREFIX + ".enabled",
     notEquals = "false",
     beans = ConnectionSource.class)
-final class SharedSettings implements ApplicationEventListener<StartupEvent>, SettingsShare {
+final class SharedSettings implements SettingsShare {
 
   private static final Logger LOG = LoggerFactory.getLogger(SharedSettings.class);
 
@@ -45,21 +54,53 @@ final class SharedSettings implements ApplicationEventListener<StartupEvent>, Se
   private static final Pattern MEMBER =
       Pattern.compile(".+\\.(?:enabled|observe)|.+\\.rules\\..+\\.(?:count|time)");
 
+  /**
+   * The pauses after failed reads, each twice as long as the one before; never over the interval.
+   */
+  private static final long FIRST_PAUSE_MILLIS = 100;
+
+  private static final long LONGEST_PAUSE_MILLIS = 5_000;
+
   private final RedisStore store;
+  private final ConnectionSource connections;
   private final SharedSettingsConfiguration configuration;
   private final SettingsRefresh settings;
   private final ScheduledExecutorService reader;
 
+  /** Completes when the start has nothing to wait for any more. */
+  private final CompletableFuture<Void> first = new CompletableFuture<>();
+
+  private volatile ShareState status =
+      new ShareState(OptionalLong.empty(), Optional.empty(), Optional.empty());
+
   // Only that thread uses them.
-  private long seen = -1;
+  private boolean starting = true; // the start waits, so a failure is none yet
+  private Future<?> next = CompletableFuture.completedFuture(null);
+  private long pauseMillis;
+  private OptionalLong version = OptionalLong.empty();
   private Map<String, String> inUse = Map.of();
-  private String problem = "";
+  private long seen = -1; // the newest version, also if it was rejected
+  private Map<String, String> tried = Map.of();
+  private Optional<Problem> rejection = Optional.empty();
+  private Optional<Problem> reported = Optional.empty();
+
+  /**
+   * @param about it is logged again if this changes, not if only its text does
+   */
+  private record Problem(Level level, String text, Object about) {
+
+    Problem(Level level, String text) {
+      this(level, text, text);
+    }
+  }
 
   SharedSettings(
       LimitStoreFactory.RedisAlone redis,
+      ConnectionSource connections,
       SharedSettingsConfiguration configuration,
       SettingsRefresh settings) {
     this.store = redis.store();
+    this.connections = connections;
     this.configuration = configuration;
     this.settings = settings;
     this.reader =
@@ -71,88 +112,196 @@ final class SharedSettings implements ApplicationEventListener<StartupEvent>, Se
             });
   }
 
-  @Override
-  public void onApplicationEvent(StartupEvent started) {
-    if (configuration.reads()) {
-      var unused =
-          reader.scheduleWithFixedDelay(
-              this::read, 0, configuration.getInterval().toMillis(), TimeUnit.MILLISECONDS);
+  /**
+   * Begins to read the settings, and waits until the first ones are in use, but not for a Redis
+   * that cannot be connected to or that rejects the command. The plans must exist by now.
+   *
+   * @param nanos the longest time to wait; not positive to wait for nothing
+   */
+  void begin(long nanos) {
+    if (!configuration.enabled()) {
+      return;
+    }
+    var unused =
+        connections
+            .firstAttempt()
+            .exceptionally(impossible -> false)
+            .thenAcceptAsync(
+                open -> {
+                  starting &= open;
+                  turn();
+                },
+                reader);
+    try {
+      first.get(nanos, TimeUnit.NANOSECONDS);
+    } catch (TimeoutException | ExecutionException late) {
+      LOG.debug("The start does not wait for the shared settings any longer", late);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    if (!first.isDone()) {
+      reader.execute(
+          () -> {
+            starting = false;
+            turn(); // reports what the start did not wait for
+          });
     }
   }
 
   @Override
   public boolean isShared() {
-    return configuration.reads();
+    return configuration.enabled();
+  }
+
+  @Override
+  public ShareState status() {
+    return status;
   }
 
   /** If the hash is lost, it is written again with the settings that this instance uses. */
   @Override
-  public CompletionStage<Boolean> set(String name, String value) {
+  public CompletionStage<Optional<String>> set(String name, String value) {
     return CompletableFuture.supplyAsync(
         () -> {
-          long version =
+          long changed =
               store
                   .changeSharedSettings(Map.of(name, value), inUse, Math.max(0, seen))
                   .toCompletableFuture()
                   .join();
-          read();
-          return seen >= version && value.equals(inUse.get(name));
+          turn();
+          return version.orElse(-1) >= changed && value.equals(inUse.get(name))
+              ? Optional.empty()
+              : Optional.of(
+                  status.problem().orElse("Another change has replaced version " + changed));
         },
         reader);
   }
 
-  private void read() {
+  /** Reads now, and then again: after the interval, or soon if this fails. */
+  private void turn() {
+    next.cancel(false);
+    boolean read = read();
+    starting &= !read;
+    if (!starting) {
+      first.complete(null);
+    }
+    long interval = configuration.interval().toMillis();
+    pauseMillis =
+        read
+            ? 0
+            : Math.min(
+                Math.max(FIRST_PAUSE_MILLIS, 2 * pauseMillis),
+                Math.min(LONGEST_PAUSE_MILLIS, interval));
+    next = reader.schedule(this::turn, read ? interval : pauseMillis, TimeUnit.MILLISECONDS);
+  }
+
+  /** Returns whether the hash could be read, whatever it contains. */
+  private boolean read() {
     try {
       Map<String, String> found = store.sharedSettings().toCompletableFuture().join();
-      if (!found.isEmpty()) { // else the settings in use stay: Redis may have lost its data
-        use(found);
-      }
-    } catch (RuntimeException failure) { // the next turn comes
+      report(use(found), Optional.of(Instant.now()));
+      return true;
+    } catch (RuntimeException | LinkageError failure) {
+      Throwable cause =
+          failure instanceof CompletionException && failure.getCause() != null
+              ? failure.getCause()
+              : failure;
+      // An error of Redis is the same the next time, such as that of a user without the command.
+      starting &= cause instanceof StoreException away && away.reason() != FailureReason.ERROR;
+      String remain =
+          version.isPresent()
+              ? "those of version " + version.getAsLong()
+              : "the settings of the files";
       report(
-          "The shared settings cannot be read, so those in use remain in effect: "
-              + failure.getMessage());
+          Optional.of(
+              new Problem(
+                  Level.WARN,
+                  "The shared settings cannot be read, so %s remain in effect: %s"
+                      .formatted(remain, cause.getMessage()),
+                  "read")),
+          status.lastRead());
+      return false;
     }
   }
 
-  private void use(Map<String, String> found) {
-    String version = found.getOrDefault(VERSION, "");
-    if (!NUMBER.matcher(version).matches()) {
-      report(
-          "The shared settings have no version, so they are ignored: add a field version to the hash, with a number that increases with each change");
-      return;
+  /** Returns why they are not in use. */
+  private Optional<Problem> use(Map<String, String> found) {
+    if (found.isEmpty()) {
+      return Optional.empty(); // the settings in use stay: Redis may have lost its data
     }
-    long number = Long.parseLong(version);
-    if (number <= seen) {
-      if (number < seen) {
-        report(
-            "The shared settings have version %d, which is older than %d, so they are ignored"
-                .formatted(number, seen));
-      }
-      return;
-    }
-    seen = number; // also of an invalid one: it is reported once
     Map<String, String> members = new HashMap<>(found);
-    members.remove(VERSION);
+    String written = Optional.ofNullable(members.remove(VERSION)).orElse("");
+    if (!NUMBER.matcher(written).matches()) {
+      return Optional.of(
+          new Problem(
+              Level.ERROR,
+              "The shared settings have no version, so they are ignored: add a field version to the hash, with a number that increases with each change"));
+    }
+    long number = Long.parseLong(written);
+    if (number > seen) {
+      rejection = use(number, members);
+      seen = number; // also of a rejected one: it is tried once
+      tried = members;
+      return rejection;
+    }
+    if (number == version.orElse(-1) && members.equals(inUse)) {
+      return Optional.empty(); // also after a newer version that was rejected
+    }
+    if (number < seen) {
+      return Optional.of(
+          new Problem(
+              Level.ERROR,
+              "The shared settings have version %d, which is older than %d, so they are ignored"
+                  .formatted(number, seen)));
+    }
+    return members.equals(tried)
+        ? rejection
+        : Optional.of(
+            new Problem(
+                Level.WARN,
+                "The shared settings have changed and still have version %d, so the change is ignored: increase the version"
+                    .formatted(number),
+                members));
+  }
+
+  private Optional<Problem> use(long number, Map<String, String> members) {
+    String ignored = "The shared settings of version %d are ignored: ".formatted(number);
     for (String name : members.keySet()) {
       if (!MEMBER.matcher(name).matches()) {
-        report(
-            "The shared settings of version %d are ignored: %s.%s is none of <policy>.enabled, <policy>.observe, <policy>.rules.<rule>.count and <policy>.rules.<rule>.time"
-                .formatted(number, PoliciesConfiguration.PREFIX, name));
-        return;
+        return Optional.of(
+            new Problem(
+                Level.ERROR,
+                "%s%s.%s is none of <policy>.enabled, <policy>.observe, <policy>.rules.<rule>.count and <policy>.rules.<rule>.time"
+                    .formatted(ignored, PoliciesConfiguration.PREFIX, name)));
       }
     }
-    if (settings.refresh(members)) {
-      inUse = members;
-      problem = "";
-      LOG.info("The shared settings of version {} are in use", number);
+    Optional<String> mistake = settings.refresh(members);
+    if (mistake.isPresent()) {
+      return Optional.of(new Problem(Level.DEBUG, ignored + mistake.get())); // it was logged
     }
+    version = OptionalLong.of(number);
+    inUse = members;
+    reported = Optional.empty();
+    LOG.info("The shared settings of version {} are in use", number);
+    return Optional.empty();
   }
 
-  /** Each problem once, until another one or a success. */
-  private void report(String message) {
-    if (!message.equals(problem)) {
-      problem = message;
-      LOG.error(message);
+  /** Logs each problem once, and its end. */
+  private void report(Optional<Problem> problem, Optional<Instant> lastRead) {
+    status = new ShareState(version, lastRead, problem.map(Problem::text));
+    if ((starting && lastRead.isEmpty()) || reader.isShutdown()) {
+      return;
+    }
+    if (!problem.map(Problem::about).equals(reported.map(Problem::about))) {
+      problem.ifPresentOrElse(
+          it -> LOG.atLevel(it.level()).log(it.text()),
+          () ->
+              LOG.info(
+                  "The shared settings have no problem any more: {}",
+                  version.isPresent()
+                      ? "version " + version.getAsLong() + " is in use"
+                      : "the settings of the files are in use"));
+      reported = problem;
     }
   }
 

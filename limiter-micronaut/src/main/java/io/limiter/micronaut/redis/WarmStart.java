@@ -15,6 +15,7 @@ import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.micronaut.config.RedisConfiguration;
+import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.redis.RedisConnections.ServerLoops;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.BeanContext;
@@ -24,6 +25,7 @@ import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.order.Ordered;
 import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Singleton;
 import java.time.Duration;
@@ -38,20 +40,23 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.helpers.NOPLogger;
 
 /**
- * Delays the start until each event loop has run every {@link WarmUpStep}, so that no request pays
- * the cost of first-time work. It runs once the server is created and before it listens; without a
- * server, when the context has started. The fallback decides first, then Redis. It blocks the
- * thread that starts the application for a bounded time, and does not wait for Redis once an
- * attempt to connect has failed.
+ * Delays the start until the {@link SharedSettings} are in use, and each event loop has run every
+ * {@link WarmUpStep}, so that no request pays the cost of first-time work. The steps run once the
+ * server is created and before it listens; without a server, when the context has started. The
+ * fallback decides first, then Redis. It blocks the thread that starts the application for a
+ * bounded time, and does not wait for Redis once an attempt to connect has failed.
  */
 @Singleton
 final class WarmStart
-    implements BeanCreatedEventListener<EmbeddedServer>, ApplicationEventListener<StartupEvent> {
+    implements BeanCreatedEventListener<EmbeddedServer>,
+        ApplicationEventListener<StartupEvent>,
+        Ordered {
 
   private static final Logger LOG = LoggerFactory.getLogger(WarmStart.class);
 
@@ -62,6 +67,9 @@ final class WarmStart
   private final Executor here = Runnable::run;
 
   private final AtomicBoolean held = new AtomicBoolean();
+
+  /** What the start has waited: all waits together have one bound. */
+  private final AtomicLong waitedNanos = new AtomicLong();
 
   WarmStart(BeanContext context) {
     this.context = context;
@@ -74,11 +82,32 @@ final class WarmStart
     return created.getBean();
   }
 
+  /** After the check of the settings: only then the plans can change. */
+  @Override
+  public int getOrder() {
+    return SettingsRefresh.CHECK_ORDER + 1;
+  }
+
+  /** Nothing listens before this event. A server on the class path may never be created. */
   @Override
   public void onApplicationEvent(StartupEvent started) {
     if (!context.containsBean(EmbeddedServer.class)) {
       hold(List.of());
     }
+    Optional<SharedSettings> shared = context.findBean(SharedSettings.class);
+    if (shared.isPresent()) {
+      long begin = System.nanoTime();
+      shared.get().begin(leftNanos(longest()));
+      waitedNanos.addAndGet(System.nanoTime() - begin);
+    }
+  }
+
+  private Duration longest() {
+    return context.getBean(RedisConfiguration.class).warmUp();
+  }
+
+  private long leftNanos(Duration longest) {
+    return longest.toNanos() - waitedNanos.get();
   }
 
   /**
@@ -89,7 +118,7 @@ final class WarmStart
       return;
     }
     long begin = System.nanoTime();
-    Duration longest = context.getBean(RedisConfiguration.class).getWarmUp();
+    Duration longest = longest();
     Optional<ConnectionSource> connections = context.findBean(ConnectionSource.class);
     CompletableFuture<Boolean> connected =
         connections.isPresent()
@@ -98,7 +127,7 @@ final class WarmStart
     CompletableFuture<Void> warm =
         longest.isZero() ? connected.thenAccept(open -> {}) : warm(loops, connected);
     try {
-      warm.get(longest.toNanos() - (System.nanoTime() - begin), TimeUnit.NANOSECONDS);
+      warm.get(leftNanos(longest) - (System.nanoTime() - begin), TimeUnit.NANOSECONDS);
       LOG.debug("Warm in {} ms", Duration.ofNanos(System.nanoTime() - begin).toMillis());
     } catch (TimeoutException e) {
       if (connected.isDone()) {
@@ -112,6 +141,8 @@ final class WarmStart
       Thread.currentThread().interrupt();
     } catch (ExecutionException e) {
       throw new ConfigurationException("The connections to Redis cannot be opened", e.getCause());
+    } finally {
+      waitedNanos.addAndGet(System.nanoTime() - begin);
     }
   }
 

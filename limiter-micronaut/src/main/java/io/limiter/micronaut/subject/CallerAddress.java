@@ -57,7 +57,7 @@ final class CallerAddress implements ClientAddress {
         Stream.of(ForwardedHeader.FORWARDED_FOR, ForwardedHeader.FORWARDED, header.name())
             .distinct()
             .toList();
-    this.ipv6Prefix = configuration.getIpv6Prefix();
+    this.ipv6Prefix = configuration.ipv6Prefix();
   }
 
   @Override

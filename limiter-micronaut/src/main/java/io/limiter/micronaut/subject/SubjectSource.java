@@ -3,6 +3,7 @@ package io.limiter.micronaut.subject;
 
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.definition.CallExpression;
 import io.micronaut.core.annotation.Internal;
 import java.util.function.Supplier;
 

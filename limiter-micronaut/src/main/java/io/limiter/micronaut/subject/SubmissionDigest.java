@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.subject;
 
+import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.InvalidCallException.InvalidSubmissionException;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.beans.BeanIntrospection;

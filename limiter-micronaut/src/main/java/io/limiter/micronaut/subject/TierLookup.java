@@ -69,8 +69,7 @@ public final class TierLookup {
     }
     CompletableFuture<Optional<String>> asked = ask(request);
     CompletableFuture<Optional<String>> tier = asked.exceptionally(failed -> Optional.empty());
-    remember(
-        caller, new KnownTier(tier, nowNanos + configuration.getCacheTime().toNanos()), nowNanos);
+    remember(caller, new KnownTier(tier, nowNanos + configuration.cacheTime().toNanos()), nowNanos);
     var unused =
         asked.whenComplete(
             (found, failure) -> {
@@ -81,15 +80,25 @@ public final class TierLookup {
     return tier;
   }
 
+  /**
+   * The tier that is remembered of a caller; empty if it has the default tier or is not known.
+   *
+   * @param caller its name, as {@link Tiers#caller} gives it
+   */
+  public Optional<String> remembered(String caller) {
+    KnownTier tier = known.get(caller);
+    return tier == null ? Optional.empty() : tier.tier.getNow(Optional.empty());
+  }
+
   private void remember(String caller, KnownTier tier, long nowNanos) {
-    if (known.size() >= configuration.getCacheSize() && !known.containsKey(caller)) {
+    if (known.size() >= configuration.cacheSize() && !known.containsKey(caller)) {
       long lastNanos = cleanedNanos.get();
       if (nowNanos - lastNanos < CLEANING_NANOS
           || !cleanedNanos.compareAndSet(lastNanos, nowNanos)) {
         return;
       }
       known.values().removeIf(old -> old.untilNanos - nowNanos <= 0);
-      if (known.size() >= configuration.getCacheSize()) {
+      if (known.size() >= configuration.cacheSize()) {
         return;
       }
     }
@@ -128,8 +137,8 @@ public final class TierLookup {
                   fail(
                       tier,
                       new IllegalStateException(
-                          "No tier within " + configuration.getTimeout().toMillis() + " ms")),
-              configuration.getTimeout().toNanos());
+                          "No tier within " + configuration.timeout().toMillis() + " ms")),
+              configuration.timeout().toNanos());
       var ignored = tier.whenComplete((found, failure) -> due.cancel(false));
     }
     return tier;

@@ -29,6 +29,7 @@ import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.event.LimiterEvent.CallDenied;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
+import io.limiter.micronaut.plan.PolicyPlan;
 import io.limiter.micronaut.testing.HttpService;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -44,6 +45,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
@@ -370,7 +372,26 @@ class MetersTest {
     }
   }
 
-  private static void decide(TestServer server, LimitPlan plan, Verdict verdict) {
+  private static void decide(TestServer server, LimitPlan like, Verdict verdict) {
+    PolicyPlan own = like.policies().get(0);
+    LimitPlan plan =
+        LimitPlan.of(
+            verdict.policy().name(),
+            List.of(
+                new PolicyPlan(
+                    verdict.policy().name(),
+                    own.charges(),
+                    own.duplicates(),
+                    own.texts(),
+                    own.codeNames(),
+                    own.failure(),
+                    false,
+                    Optional.empty(),
+                    Map.of(),
+                    own.log())),
+            true,
+            false,
+            false);
     server
         .context()
         .getBeansOfType(VerdictListener.class)

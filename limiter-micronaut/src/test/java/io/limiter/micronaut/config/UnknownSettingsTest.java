@@ -205,7 +205,7 @@ class UnknownSettingsTest {
     }
     described.removeIf(name -> !name.startsWith("limiter."));
 
-    assertThat(described).hasSizeGreaterThan(30).isEqualTo(UnknownSettings.KNOWN);
+    assertThat(described).hasSizeGreaterThan(30).isEqualTo(FixedSettings.KNOWN);
   }
 
   @Test
@@ -224,7 +224,6 @@ class UnknownSettingsTest {
         "LIMITER_FALBACK | The environment variable LIMITER_FALBACK has no effect: there is no such setting; did you mean LIMITER_FALLBACK?",
         "LIMITER_REDIS_KEYPREFIX | The environment variable LIMITER_REDIS_KEYPREFIX has no effect: there is no such setting; did you mean LIMITER_REDIS_KEY_PREFIX?",
         "LIMITER_DEMO_DATABASE_PASSWORD | The environment variable LIMITER_DEMO_DATABASE_PASSWORD has no effect: there is no such setting",
-        "LIMITER_POLICIES_SMS_FALBACK | The environment variable LIMITER_POLICIES_SMS_FALBACK has no effect: its name does not end with a setting of a policy or of a rule. LIMITER_POLICIES_LOGIN_RULES_5_PER_60S_COUNT, for example, sets the count of the rule 5-per-60s of the policy login",
         "LIMITER_DENIAL_TEMPLATE_CODE | The environment variable LIMITER_DENIAL_TEMPLATE_CODE has no effect: the name of a variable cannot contain the names under limiter.denial.template. Write the setting into a file; its value may be a placeholder",
       })
   void anEnvironmentVariableIsAWarning(String variable, String warning) {

@@ -36,7 +36,7 @@ class EventPublisherTest {
 
   private final List<Object> heard = new ArrayList<>();
   private final Queue<Runnable> tasks = new ArrayDeque<>();
-  private final EventsConfiguration settings = new EventsConfiguration();
+  private EventsConfiguration settings = new EventsConfiguration(1_024);
   private boolean listeners = true;
 
   @AfterAll
@@ -116,7 +116,7 @@ class EventPublisherTest {
 
   @Test
   void beyondItsSizeTheQueueDropsAndCounts() {
-    settings.setQueueSize(2);
+    settings = new EventsConfiguration(2);
     EventPublisher publisher = publisher();
     for (int i = 0; i < 5; i++) {
       publisher.back("node " + i);
@@ -135,7 +135,7 @@ class EventPublisherTest {
   @ParameterizedTest
   @ValueSource(ints = {0, -1, 100_001})
   void aSizeOutOfRangeIsAMistake(int size) {
-    assertThatThrownBy(() -> settings.setQueueSize(size))
+    assertThatThrownBy(() -> new EventsConfiguration(size))
         .isInstanceOf(ConfigurationException.class)
         .hasMessage("limiter.events.queue-size = %d: give it 1 to 100000", size);
   }

@@ -29,11 +29,11 @@ class RateLimitFieldsTest {
   private static final Rule HOUR = SlidingWindowLog.of(20, Duration.ofHours(1));
   private static final Rule SHORT = new SlidingWindowLog("half", 3, Duration.ofMillis(1500));
 
-  private final HeadersConfiguration configuration = new HeadersConfiguration();
+  private HeadersConfiguration.Legacy legacy = HeadersConfiguration.Legacy.OFF;
   private final MutableHttpResponse<?> response = HttpResponse.ok();
 
   private RateLimitFields fields() {
-    return new RateLimitFields(configuration);
+    return new RateLimitFields(new HeadersConfiguration(true, true, legacy, false));
   }
 
   @Test
@@ -79,7 +79,7 @@ class RateLimitFieldsTest {
   /** A permit duration is no window: places are free whenever calls end. */
   @Test
   void callsInFlightHaveNeitherAWindowNorATimeToWaitFor() {
-    configuration.setXRateLimit("seconds");
+    legacy = HeadersConfiguration.Legacy.SECONDS;
 
     fields()
         .writeDenial(
@@ -98,7 +98,7 @@ class RateLimitFieldsTest {
 
   @Test
   void anotherDenialStatesTheLeastWait() {
-    configuration.setXRateLimit("seconds");
+    legacy = HeadersConfiguration.Legacy.SECONDS;
 
     fields()
         .writeDenial(
@@ -139,7 +139,7 @@ class RateLimitFieldsTest {
   /** The ban lasts longer than the rule's denial, which would end earlier. */
   @Test
   void olderFieldsStateTheBanToo() {
-    configuration.setXRateLimit("seconds");
+    legacy = HeadersConfiguration.Legacy.SECONDS;
 
     fields()
         .writeDenial(
@@ -155,7 +155,7 @@ class RateLimitFieldsTest {
 
   @Test
   void olderFieldsStateTheRuleWithTheFewestUnitsLeft() {
-    configuration.setXRateLimit("seconds");
+    legacy = HeadersConfiguration.Legacy.SECONDS;
 
     fields()
         .writeIfAbsent(
@@ -172,7 +172,7 @@ class RateLimitFieldsTest {
 
   @Test
   void theLongestWaitOfTheDenyingRulesIsStatedEvenIfAnotherHasFewerLeft() {
-    configuration.setXRateLimit("seconds");
+    legacy = HeadersConfiguration.Legacy.SECONDS;
 
     fields()
         .writeDenial(

@@ -318,7 +318,7 @@ class LimitsEndpointTest {
             json(
                 """
                 [{"key": "mail-key", "countedBy": "limitType = USER_ID", "rules": [
-                    {"rule": "2-per-3600s", "algorithm": "SLIDING_WINDOW_LOG", "count": 2, "time": "PT1H"},
+                    {"rule": "2-per-3600s", "inCode": "3-per-3600s", "algorithm": "SLIDING_WINDOW_LOG", "count": 2, "time": "PT1H"},
                     {"rule": "9-per-7200s", "algorithm": "FIXED_WINDOW", "count": 9, "time": "PT2H"}],
                   "anonymousRules": [
                     {"rule": "1-per-3600s", "algorithm": "SLIDING_WINDOW_LOG", "count": 1, "time": "PT1H"}]}]

@@ -15,7 +15,6 @@ import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
-import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -43,10 +42,10 @@ class FixedWindowReadingTest {
     assertThat(rules("windows"))
         .containsExactly(
             FixedWindowRule.of(1, day),
-            FixedWindowRule.aligned(2, day, ZoneOffset.UTC),
+            FixedWindowRule.aligned(2, day, ZoneId.of("UTC")),
             FixedWindowRule.aligned(3, day, BERLIN),
             FixedWindowRule.of(4, Duration.ofDays(7))
-                .alignedTo(Alignment.to(ZoneOffset.UTC).from(monday)),
+                .alignedTo(Alignment.to(ZoneId.of("UTC")).from(monday)),
             FixedWindowRule.of(5, Duration.ofMinutes(7))
                 .alignedTo(Alignment.to(BERLIN).from(monday)),
             FixedWindowRule.of(6, day));

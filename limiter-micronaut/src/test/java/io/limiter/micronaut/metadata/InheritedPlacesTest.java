@@ -71,7 +71,9 @@ class InheritedPlacesTest {
   void theMethodAboveIsNearerThanTheClass() {
     assertThat(plans.of(Other.class, "named").policy().name()).isEqualTo("above");
     assertThat(plans.logs(Other.class, "named"))
-        .containsExactly("limitType = IP: 5-per-60s, 9-per-60s");
+        .containsExactly(
+            "limitType = IP: 5-per-60s",
+            "key = " + Other.class.getName() + ".named() class, limitType = IP: 9-per-60s");
   }
 
   @Test

@@ -4,20 +4,35 @@ package io.limiter.micronaut.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisFixture;
+import io.limiter.core.testing.RedisProcess;
+import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
+import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.plan.LimitPolicies;
+import io.limiter.micronaut.testing.HttpService;
+import io.limiter.micronaut.testing.Json;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.context.event.StartupEvent;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -46,6 +61,34 @@ class SharedSettingsTest {
 
     @RateLimiter(value = "other", rules = @RateRule(count = 7))
     public void other() {}
+
+    @RateLimiter(value = "first", rules = @RateRule(count = 5, limitType = LimitType.GLOBAL))
+    public void first() {}
+  }
+
+  /** Calls when the application may call for the first time. */
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  @Requires(property = "calls-at-the-start")
+  static class FirstCalls implements ApplicationEventListener<StartupEvent> {
+
+    private final Limits limits;
+    private volatile int admitted;
+
+    FirstCalls(Limits limits) {
+      this.limits = limits;
+    }
+
+    @Override
+    public void onApplicationEvent(StartupEvent started) {
+      try {
+        for (admitted = 0; admitted < 5; admitted++) {
+          limits.first();
+        }
+      } catch (RateLimitExceededException denied) {
+        // as the count of the hash has it
+      }
+    }
   }
 
   @BeforeEach
@@ -62,9 +105,9 @@ class SharedSettingsTest {
     client.shutdown(Duration.ZERO, Duration.ofSeconds(1));
   }
 
-  private ApplicationContext start() {
-    return ApplicationContext.run(
-        Map.of(
+  private Map<String, Object> settings(Object... more) {
+    Map<String, Object> all =
+        HttpService.settings(
             "spec.name",
             SPEC,
             "redis.uri",
@@ -74,7 +117,31 @@ class SharedSettingsTest {
             "limiter.redis.shared-settings.enabled",
             true,
             "limiter.redis.shared-settings.interval",
-            "100ms"));
+            "100ms");
+    all.putAll(HttpService.settings(more));
+    return all;
+  }
+
+  private ApplicationContext start(Object... more) {
+    return ApplicationContext.run(settings(more));
+  }
+
+  private static SettingsShare.ShareState status(ApplicationContext context) {
+    return context.getBean(SettingsShare.class).status();
+  }
+
+  private static void awaitProblem(ApplicationContext context, String problem) {
+    await().until(() -> status(context).problem().orElse("none").contains(problem));
+  }
+
+  /** Until the hash was read again. */
+  private static void awaitRead(ApplicationContext context) {
+    Optional<Instant> before = status(context).lastRead();
+    await().until(() -> !status(context).lastRead().equals(before));
+  }
+
+  private static List<String> ofShared(RecordedLog log) {
+    return log.lines().stream().filter(line -> line.contains("hared settings")).toList();
   }
 
   private static long count(ApplicationContext context, String policy) {
@@ -98,7 +165,7 @@ class SharedSettingsTest {
 
       redis.del(prefix + "settings");
       redis.hset(prefix + "settings", Map.of("version", "2", COUNT, "9"));
-      await().pollDelay(Duration.ofMillis(400)).until(() -> true);
+      awaitProblem(one, "have version 2, which is older than 4");
       assertThat(count(one, "shared")).isEqualTo(2);
 
       redis.del(prefix + "settings");
@@ -129,7 +196,7 @@ class SharedSettingsTest {
               "9",
               mistake.split(" = ")[0],
               mistake.split(" = ")[1]));
-      await().pollDelay(Duration.ofMillis(400)).until(() -> true);
+      awaitProblem(one, "The shared settings of version 1 are ignored: ");
       assertThat(count(one, "shared")).isEqualTo(5);
       assertThat(count(one, "other")).isEqualTo(7);
 
@@ -153,7 +220,7 @@ class SharedSettingsTest {
 
       assertThat(one.getBean(SettingsShare.class).set("other.observe", "true"))
           .succeedsWithin(Duration.ofSeconds(10))
-          .isEqualTo(true);
+          .isEqualTo(Optional.empty());
 
       assertThat(redis.hgetall(prefix + "settings"))
           .isEqualTo(Map.of("version", "8", COUNT, "8", "other.observe", "true"));
@@ -164,7 +231,7 @@ class SharedSettingsTest {
       redis.hset(prefix + "settings", Map.of("version", "20", COUNT, "3"));
       assertThat(two.getBean(SettingsShare.class).set("other.observe", "false"))
           .succeedsWithin(Duration.ofSeconds(10))
-          .isEqualTo(true);
+          .isEqualTo(Optional.empty());
       assertThat(redis.hgetall(prefix + "settings"))
           .isEqualTo(Map.of("version", "21", COUNT, "3", "other.observe", "false"));
       await().until(() -> count(one, "shared") == 3 && !isObserved(one, "other"));
@@ -192,8 +259,227 @@ class SharedSettingsTest {
   void withoutAVersionNothingIsUsed() {
     redis.hset(prefix + "settings", COUNT, "8");
     try (ApplicationContext one = start()) {
-      await().pollDelay(Duration.ofMillis(400)).until(() -> true);
+      awaitProblem(one, "have no version");
       assertThat(count(one, "shared")).isEqualTo(5);
+    }
+  }
+
+  /** With a server, and without one. */
+  @Test
+  void eachStartHasThemInItsFirstDecision() {
+    for (int i = 0; i < 10; i++) {
+      String own = prefix + i + ":";
+      redis.hset(own + "settings", Map.of("version", "3", "first.rules.5-per-60s.count", "2"));
+      Map<String, Object> settings =
+          settings(
+              "limiter.redis.key-prefix",
+              own,
+              "limiter.redis.shared-settings.interval",
+              "1h",
+              "calls-at-the-start",
+              true);
+      try (RecordedLog log = RecordedLog.ofInfo("io.limiter");
+          AutoCloseable service =
+              i % 2 == 0 ? HttpService.start(SPEC, settings) : ApplicationContext.run(settings)) {
+        ApplicationContext context =
+            service instanceof HttpService http ? http.context() : (ApplicationContext) service;
+
+        assertThat(context.getBean(FirstCalls.class).admitted).as("start %d", i).isEqualTo(2);
+        assertThat(ofShared(log))
+            .containsExactly("INFO The shared settings of version 3 are in use");
+        assertThat(status(context).problem()).isEmpty();
+      } catch (Exception e) {
+        throw new AssertionError(e);
+      }
+      redis.keys(own + "*").forEach(redis::del);
+    }
+  }
+
+  @Test
+  void withoutRedisTheStartUsesTheFilesAndTheReadIsRepeatedSoon() {
+    long before = System.nanoTime();
+    try (RedisProcess away = RedisProcess.onFreePort();
+        RecordedLog log = RecordedLog.ofInfo("io.limiter");
+        ApplicationContext one =
+            start(
+                "redis.uri",
+                away.uri(),
+                "limiter.redis.warm-up",
+                "60s",
+                "limiter.redis.shared-settings.interval",
+                "1h")) {
+      assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(Duration.ofSeconds(20));
+      assertThat(count(one, "shared")).isEqualTo(5);
+      assertThat(ofShared(log))
+          .singleElement()
+          .asString()
+          .startsWith(
+              "WARN The shared settings cannot be read, so the settings of the files remain in effect: Redis at");
+      assertThat(status(one).lastRead()).isEmpty();
+      awaitProblem(one, "cannot be read");
+
+      away.start();
+      await().until(() -> status(one).problem().isEmpty());
+      assertThat(status(one).lastRead()).isPresent();
+      assertThat(ofShared(log))
+          .hasSize(2)
+          .last()
+          .isEqualTo(
+              "INFO The shared settings have no problem any more: the settings of the files are in use");
+    }
+  }
+
+  @Test
+  void aRedisThatIsSilentDelaysTheStartByTheWarmUpAndIsReadSoonAfterwards() {
+    try (RedisProcess silent = RedisProcess.onFreePort().start()) {
+      RedisClient own = RedisClient.create(silent.uri());
+      try (StatefulRedisConnection<String, String> writer = own.connect()) {
+        writer.sync().hset(prefix + "settings", Map.of("version", "3", COUNT, "8"));
+      } finally {
+        own.shutdown(Duration.ZERO, Duration.ofSeconds(1));
+      }
+      silent.suspend();
+      long before = System.nanoTime();
+      Map<String, Object> settings =
+          settings(
+              "redis.uri",
+              silent.uri(),
+              "limiter.redis.warm-up",
+              "500ms",
+              "limiter.redis.shared-settings.interval",
+              "1h");
+      try (RecordedLog log = RecordedLog.ofInfo("io.limiter");
+          HttpService service = HttpService.start(SPEC, settings)) {
+        ApplicationContext one = service.context();
+        assertThat(Duration.ofNanos(System.nanoTime() - before))
+            .isGreaterThanOrEqualTo(Duration.ofMillis(500));
+        assertThat(count(one, "shared")).isEqualTo(5);
+        awaitProblem(one, "the settings of the files remain in effect");
+
+        silent.resume();
+        await().until(() -> count(one, "shared") == 8);
+        await().until(() -> status(one).problem().isEmpty());
+        assertThat(ofShared(log))
+            .hasSize(2)
+            .last()
+            .isEqualTo("INFO The shared settings of version 3 are in use");
+      }
+    }
+  }
+
+  @Test
+  void aFailureInBetweenIsLoggedOnceAndSoIsItsEnd() {
+    try (RedisProcess own = RedisProcess.onFreePort().start();
+        ApplicationContext one = start("redis.uri", own.uri());
+        RecordedLog log = RecordedLog.ofInfo("io.limiter")) {
+      assertThat(status(one).problem()).isEmpty();
+      for (int i = 1; i <= 2; i++) {
+        own.kill();
+        awaitProblem(one, "cannot be read, so the settings of the files remain in effect");
+        own.start();
+        await().until(() -> status(one).problem().isEmpty());
+        assertThat(ofShared(log)).hasSize(2 * i);
+      }
+    }
+  }
+
+  @Test
+  void anotherContentOfTheSameVersionWarnsOnce() {
+    String warning =
+        "The shared settings have changed and still have version 3, so the change is ignored: increase the version";
+    redis.hset(prefix + "settings", Map.of("version", "3", COUNT, "8"));
+    try (ApplicationContext one = start();
+        RecordedLog log = RecordedLog.ofInfo("io.limiter")) {
+      redis.hset(prefix + "settings", COUNT, "9");
+      awaitProblem(one, warning);
+      awaitRead(one);
+      awaitRead(one);
+      assertThat(ofShared(log)).containsExactly("WARN " + warning);
+      assertThat(count(one, "shared")).isEqualTo(8);
+
+      redis.hset(prefix + "settings", COUNT, "10");
+      await().until(() -> ofShared(log).size() == 2);
+      assertThat(ofShared(log)).containsOnly("WARN " + warning);
+
+      redis.hset(prefix + "settings", COUNT, "8");
+      await().until(() -> status(one).problem().isEmpty());
+      assertThat(ofShared(log))
+          .last()
+          .isEqualTo("INFO The shared settings have no problem any more: version 3 is in use");
+
+      redis.hset(prefix + "settings", Map.of("version", "4", COUNT, "10"));
+      await().until(() -> count(one, "shared") == 10);
+      await().until(() -> status(one).version().getAsLong() == 4);
+      assertThat(status(one).problem()).isEmpty();
+    }
+  }
+
+  @Test
+  void whatIsInUseMayFollowARejectedVersion() {
+    Map<String, String> good = Map.of("version", "3", COUNT, "8");
+    redis.hset(prefix + "settings", good);
+    try (ApplicationContext one = start()) {
+      redis.hset(prefix + "settings", Map.of("version", "4", COUNT, "0"));
+      awaitProblem(one, "of version 4 are ignored");
+      assertThat(status(one).version()).hasValue(3);
+
+      redis.hset(prefix + "settings", good);
+      await().until(() -> status(one).problem().isEmpty());
+      assertThat(count(one, "shared")).isEqualTo(8);
+    }
+  }
+
+  private static final Object[] WATCHED = {
+    "endpoints.limits.enabled", true,
+    "endpoints.limits.sensitive", false,
+    "micronaut.metrics.enabled", true
+  };
+
+  private static double gauge(HttpService service, String name) {
+    return Optional.ofNullable(service.bean(MeterRegistry.class).find(name).gauge())
+        .map(Gauge::value)
+        .orElse(-1.0);
+  }
+
+  private static JsonNode shared(HttpService service) {
+    return Json.json(service.get("/limits").body()).path("sharedSettings");
+  }
+
+  @Test
+  void theEndpointAndTheMetersShowThem() {
+    try (HttpService service = HttpService.start(SPEC, settings(WATCHED))) {
+      Instant before = Instant.parse(shared(service).get("lastRead").asText());
+      assertThat(shared(service).get("version").asLong()).isZero();
+      assertThat(shared(service).get("source").asText()).isEqualTo("files");
+      assertThat(shared(service).has("problem")).isFalse();
+      assertThat(gauge(service, "limiter.shared.settings.version")).isZero();
+      assertThat(gauge(service, "limiter.shared.settings.problem")).isZero();
+
+      redis.hset(prefix + "settings", Map.of("version", "3", COUNT, "8"));
+      await().until(() -> shared(service).get("version").asLong() == 3);
+      assertThat(shared(service).get("source").asText()).isEqualTo("Redis");
+      assertThat(Instant.parse(shared(service).get("lastRead").asText())).isAfter(before);
+      assertThat(gauge(service, "limiter.shared.settings.version")).isEqualTo(3);
+
+      redis.hset(prefix + "settings", Map.of("version", "4", COUNT, "many"));
+      await().until(() -> shared(service).has("problem"));
+      assertThat(shared(service).get("problem").asText())
+          .isEqualTo(
+              "The shared settings of version 4 are ignored: limiter.policies.shared.rules.5-per-60s.count = many in Redis: give it a whole number");
+      assertThat(shared(service).get("version").asLong()).isEqualTo(3);
+      assertThat(gauge(service, "limiter.shared.settings.version")).isEqualTo(3);
+      assertThat(gauge(service, "limiter.shared.settings.problem")).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void nothingShowsThemWhereTheyAreOff() {
+    Map<String, Object> settings = new HashMap<>(settings(WATCHED));
+    settings.put("limiter.redis.shared-settings.enabled", "off");
+    try (HttpService service = HttpService.start(SPEC, settings)) {
+      assertThat(shared(service).isMissingNode()).isTrue();
+      assertThat(gauge(service, "limiter.shared.settings.version")).isEqualTo(-1);
+      assertThat(gauge(service, "limiter.shared.settings.problem")).isEqualTo(-1);
     }
   }
 }

@@ -49,7 +49,7 @@ class StartLinesTest {
                 "redis.uri",
                 "redis://127.0.0.1:1",
                 "limiter.redis.enabled",
-                " Off "))) {
+                "Off"))) {
       assertThat(context.containsBean(ConnectionSource.class)).isFalse();
       assertThat(context.getBean(OverrideTable.class)).isNotNull();
       assertThat(log.lines())

@@ -22,7 +22,9 @@ class CallerAddressTest {
 
   private static final Object UNIX = UnixDomainSocketAddress.of("/run/service.sock");
 
-  private final AddressConfiguration configuration = new AddressConfiguration();
+  private List<String> proxies = List.of();
+  private String header = "X-Forwarded-For";
+  private int ipv6Prefix = 64;
 
   @ParameterizedTest
   @CsvSource({
@@ -42,7 +44,7 @@ class CallerAddressTest {
 
   @Test
   void theNetworkOfAnIpv6PeerMayBeWiderOrNarrower() throws UnknownHostException {
-    configuration.setIpv6Prefix(48);
+    ipv6Prefix = 48;
 
     assertThat(of(peer("2001:db8:12:34::1"))).isEqualTo("20010db80012/48");
     assertThat(of(peer("203.0.113.7"))).isEqualTo("203.0.113.7");
@@ -67,7 +69,7 @@ class CallerAddressTest {
 
   @Test
   void headersAreNotBelievedFromAPeerWhoIsNoProxy() throws UnknownHostException {
-    configuration.setTrustedProxies(List.of("10.0.0.0/8", "unix"));
+    proxies = List.of("10.0.0.0/8", "unix");
 
     assertThat(of(forging(peer("203.0.113.7")))).isEqualTo("203.0.113.7");
     assertThat(of(forging(new Call(() -> null)))).isEqualTo("local");
@@ -84,8 +86,8 @@ class CallerAddressTest {
   })
   void onlyTheConfiguredHeaderOfAProxyIsTrusted(String name, String counted)
       throws UnknownHostException {
-    configuration.setTrustedProxies(List.of("10.0.0.0/8"));
-    configuration.setHeader(name);
+    proxies = List.of("10.0.0.0/8");
+    header = name;
 
     assertThat(of(forging(peer("10.0.0.1")))).isEqualTo(counted);
     assertThat(of(forging(peer("::ffff:10.0.0.1")))).isEqualTo(counted);
@@ -93,7 +95,7 @@ class CallerAddressTest {
 
   @Test
   void aProxyThatReportsNoClientIsCountedItself() throws UnknownHostException {
-    configuration.setTrustedProxies(List.of("10.0.0.0/8"));
+    proxies = List.of("10.0.0.0/8");
 
     assertThat(of(peer("10.0.0.1"))).isEqualTo("10.0.0.1");
     assertThat(of(peer("10.0.0.1").header("X-Forwarded-For", ""))).isEqualTo("10.0.0.1");
@@ -102,7 +104,7 @@ class CallerAddressTest {
 
   @Test
   void linesAreOneListInTheirOrder() throws UnknownHostException {
-    configuration.setTrustedProxies(List.of("10.0.0.0/8"));
+    proxies = List.of("10.0.0.0/8");
     FakeRequest request =
         peer("10.0.0.1")
             .header("X-Forwarded-For", "6.6.6.6")
@@ -115,7 +117,7 @@ class CallerAddressTest {
   /** Also a request of HTTP/3, whose connection has no address that Netty would give. */
   @Test
   void whoHasNoAddressIsNoUnixSocketForThat() {
-    configuration.setTrustedProxies(List.of("unix"));
+    proxies = List.of("unix");
     FakeRequest request =
         new Call(() -> (InetSocketAddress) UNIX).header("X-Forwarded-For", "198.51.100.1");
 
@@ -126,7 +128,7 @@ class CallerAddressTest {
 
   @Test
   void aUnixSocketIsTrustedOnlyIfItIsConfigured() {
-    configuration.setTrustedProxies(List.of("127.0.0.0/8", "::1"));
+    proxies = List.of("127.0.0.0/8", "::1");
     FakeRequest request =
         new Call(() -> (InetSocketAddress) UNIX).header("X-Forwarded-For", "198.51.100.1");
 
@@ -138,7 +140,8 @@ class CallerAddressTest {
   }
 
   private String of(HttpRequest<?> request, Optional<CallerAddress.UnixSockets> sockets) {
-    return new CallerAddress(sockets, configuration).of(request);
+    return new CallerAddress(sockets, new AddressConfiguration(proxies, header, ipv6Prefix))
+        .of(request);
   }
 
   private static FakeRequest forging(FakeRequest request) {

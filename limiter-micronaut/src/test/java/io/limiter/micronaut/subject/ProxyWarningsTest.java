@@ -18,7 +18,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ProxyWarningsTest {
 
   private final RecordedLog log = RecordedLog.of(CallerAddress.class);
-  private final AddressConfiguration configuration = new AddressConfiguration();
 
   @AfterEach
   void leave() {
@@ -28,8 +27,7 @@ class ProxyWarningsTest {
   @ParameterizedTest
   @ValueSource(strings = {"X-Forwarded-For", "Forwarded", "X-Real-IP"})
   void aForwardedHeaderWithoutATrustedProxyIsLoggedOnce(String header) {
-    configuration.setHeader("X-Real-IP");
-    CallerAddress address = address();
+    CallerAddress address = address(List.of(), "X-Real-IP");
     assertThat(address.of(from("203.0.113.7"))).isEqualTo("203.0.113.7");
     assertThat(log.messages()).isEmpty();
 
@@ -47,8 +45,7 @@ class ProxyWarningsTest {
 
   @Test
   void aProxyThatSendsNoHeaderIsLoggedOnce() {
-    configuration.setTrustedProxies(List.of("10.0.0.0/8"));
-    CallerAddress address = address();
+    CallerAddress address = address(List.of("10.0.0.0/8"), "X-Forwarded-For");
     assertThat(address.of(from("203.0.113.7"))).isEqualTo("203.0.113.7");
     assertThat(address.of(from("10.0.0.1").header("X-Forwarded-For", "198.51.100.1")))
         .isEqualTo("198.51.100.1");
@@ -65,9 +62,7 @@ class ProxyWarningsTest {
 
   @Test
   void aProxyThatWritesNoAddressIsLoggedOnce() {
-    configuration.setTrustedProxies(List.of("10.0.0.0/8"));
-    configuration.setHeader("Forwarded");
-    CallerAddress address = address();
+    CallerAddress address = address(List.of("10.0.0.0/8"), "Forwarded");
 
     for (int call = 0; call < 3; call++) {
       assertThat(address.of(from("10.0.0.1").header("Forwarded", "for=_hidden")))
@@ -83,15 +78,15 @@ class ProxyWarningsTest {
 
   @Test
   void nonsenseOfAClientBehindATrustedProxyIsNotLogged() {
-    configuration.setTrustedProxies(List.of("10.0.0.0/8"));
+    CallerAddress address = address(List.of("10.0.0.0/8"), "X-Forwarded-For");
 
-    assertThat(address().of(from("10.0.0.1").header("X-Forwarded-For", "x, 198.51.100.1")))
+    assertThat(address.of(from("10.0.0.1").header("X-Forwarded-For", "x, 198.51.100.1")))
         .isEqualTo("198.51.100.1");
     assertThat(log.messages()).isEmpty();
   }
 
-  private CallerAddress address() {
-    return new CallerAddress(Optional.empty(), configuration);
+  private static CallerAddress address(List<String> proxies, String header) {
+    return new CallerAddress(Optional.empty(), new AddressConfiguration(proxies, header, 64));
   }
 
   private static FakeRequest from(String peer) {

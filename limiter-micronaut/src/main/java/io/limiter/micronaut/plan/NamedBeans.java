@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.metadata;
+package io.limiter.micronaut.plan;
 
+import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.Qualifier;
-import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.context.exceptions.NoSuchBeanException;
 import io.micronaut.context.exceptions.NonUniqueBeanException;
+import io.micronaut.core.annotation.AnnotationClassValue;
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.util.SupplierUtil;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.qualifiers.Qualifiers;
@@ -13,16 +15,18 @@ import jakarta.inject.Singleton;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** The beans of the application that annotations name. */
-interface NamedBeans {
+/** The beans of the application that definitions name. */
+@Internal
+public interface NamedBeans {
 
   /**
    * The bean whose type a member names.
    *
    * @param type what the bean implements
-   * @throws ConfigurationException if there is no such bean, or if there are several
+   * @throws io.micronaut.context.exceptions.ConfigurationException if there is no such bean, or if
+   *     there are several
    */
-  <T> FoundBean<T> ofType(AnnotationMembers annotation, String member, Class<T> type);
+  <T> FoundBean<T> ofType(Written<AnnotationClassValue<?>> named, Class<T> type);
 
   /** The bean of a type with a name; empty if there is none. */
   <T> Optional<FoundBean<T>> named(Class<T> type, String name);
@@ -49,15 +53,14 @@ interface NamedBeans {
     }
 
     @Override
-    public <T> FoundBean<T> ofType(AnnotationMembers annotation, String member, Class<T> type) {
+    public <T> FoundBean<T> ofType(Written<AnnotationClassValue<?>> named, Class<T> type) {
       Class<? extends T> written =
-          annotation
-              .annotation()
-              .classValue(member, type)
-              .orElseThrow(
-                  () ->
-                      annotation.error(
-                          member, annotation.raw(member), "this class cannot be loaded"));
+          named
+              .value()
+              .getType()
+              .filter(type::isAssignableFrom)
+              .<Class<? extends T>>map(found -> found.asSubclass(type))
+              .orElseThrow(() -> named.origin().mistake("this class cannot be loaded"));
       try {
         return new FoundBean<>(
             written,
@@ -65,11 +68,9 @@ interface NamedBeans {
             beans.getBeanDefinition(written).isSingleton(),
             SupplierUtil.memoized(() -> beans.getBean(written)));
       } catch (NonUniqueBeanException e) {
-        throw annotation.error(
-            member, written.getName(), "there are several beans of this type: name the one");
+        throw named.origin().mistake("there are several beans of this type: name the one");
       } catch (NoSuchBeanException e) {
-        throw annotation.error(
-            member, written.getName(), "there is no bean of this type: make it a @Singleton");
+        throw named.origin().mistake("there is no bean of this type: make it a @Singleton");
       }
     }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.metadata;
+package io.limiter.micronaut.plan;
 
-import io.limiter.micronaut.plan.Condition;
-import io.limiter.micronaut.plan.DuplicateGuard;
-import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.core.rule.Rule;
+import io.limiter.micronaut.definition.LimitedMethod;
+import io.limiter.micronaut.definition.MemberSet;
+import io.limiter.micronaut.definition.Origin;
+import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.scheduling.annotation.Scheduled;
@@ -19,7 +21,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class MethodChecks {
 
-  private static final String BEFORE_SECURITY = "beforeSecurity";
   private static final String APART =
       "count the address or a header, or put this limit on a method that the route calls";
 
@@ -27,7 +28,7 @@ final class MethodChecks {
 
   /** Rejects a rule that depends on a call's completion if the method's result does not show it. */
   static void requireSeenCompletion(
-      @Nullable LimitedMethod method, AnnotationMembers rule, PlannedCharge.CountedCalls kind) {
+      @Nullable LimitedMethod method, MemberSet rule, PlannedCharge.CountedCalls kind) {
     Optional<String> hidden = hiddenCompletion(method);
     if (hidden.isEmpty()
         || kind == PlannedCharge.CountedCalls.ALL
@@ -35,37 +36,33 @@ final class MethodChecks {
       return;
     }
     throw kind == PlannedCharge.CountedCalls.IN_FLIGHT
-        ? AnnotationMembers.mistake(
-            rule.method(),
-            rule.has("algorithm") ? rule.name() + ".algorithm" : rule.name(),
+        ? rule.mistake(
+            PolicyMember.ALGORITHM,
             "CONCURRENCY_LIMIT",
             showEnd(hidden.get()) + ", or limit how often it is called, with another algorithm")
-        : rule.error("counts", kind, showEnd(hidden.get()) + ", or count all of its calls");
+        : rule.mistake(
+            PolicyMember.COUNTS, kind, showEnd(hidden.get()) + ", or count all of its calls");
   }
 
-  /**
-   * The same for a duplicate guard.
-   *
-   * @param details the details of the guard
-   * @param shorthand the {@code @PreventDuplicate} that they are, if it is one
-   */
+  /** The same for a duplicate guard. */
   static void requireSeenCompletion(
-      @Nullable LimitedMethod method,
-      AnnotationMembers limiter,
-      AnnotationMembers details,
-      boolean shorthand,
-      DuplicateGuard.Release release) {
+      @Nullable LimitedMethod method, MemberSet policy, DuplicateGuard.Release release) {
     Optional<String> hidden = hiddenCompletion(method);
     if (hidden.isEmpty() || release instanceof DuplicateGuard.Release.Never) {
       return;
     }
     String remedy =
         showEnd(hidden.get()) + ", or write duplicate = @Duplicate(releaseOnFailure = false)";
-    details.reject("releaseOn", remedy + " in its place");
-    throw shorthand
-        ? AnnotationMembers.mistake(
-            limiter.method(), limiter.name(), "within", remedy + " in a @RateLimiter")
-        : limiter.error("preventDuplicate", true, remedy);
+    policy.reject(PolicyMember.RELEASE_ON, remedy + " in its place");
+    boolean shorthand =
+        policy
+            .find(PolicyMember.DUPLICATE)
+            .filter(it -> it.origin().value().equals("within"))
+            .isPresent();
+    throw policy.mistake(
+        PolicyMember.DUPLICATE,
+        shorthand ? "within" : true,
+        shorthand ? remedy + " in a @RateLimiter" : remedy);
   }
 
   private static Optional<String> hiddenCompletion(@Nullable LimitedMethod method) {
@@ -94,13 +91,14 @@ final class MethodChecks {
         .findFirst()
         .ifPresent(
             source -> {
-              throw AnnotationMembers.mistake(
-                  method.description(),
-                  "@Scheduled",
-                  source instanceof SubjectSource.Address
-                      ? source.written() + ", which is the default"
-                      : source.written(),
-                  "it is called outside of any request, where only limitType = GLOBAL and a resolver with resolveOutsideOfRequest() have a subject, so each of its calls would fail: use one of them, or limit a method that routes call");
+              throw Origin.annotated(
+                      method.description(),
+                      "@Scheduled",
+                      source instanceof SubjectSource.Address
+                          ? source.written() + ", which is the default"
+                          : source.written())
+                  .mistake(
+                      "it is called outside of any request, where only limitType = GLOBAL and a resolver with resolveOutsideOfRequest() have a subject, so each of its calls would fail: use one of them, or limit a method that routes call");
             });
   }
 
@@ -110,77 +108,87 @@ final class MethodChecks {
         || source instanceof SubjectSource.Header;
   }
 
-  /** Whether an annotation asks for a decision before security, even by mistake. */
-  static boolean isBeforeSecurity(AnnotationMembers limiter) {
-    return limiter.isTrue(BEFORE_SECURITY);
-  }
-
   /**
    * Rejects limits that cannot be decided before security. All limits of a method are one decision,
    * so one annotation that asks for it applies to all of them, and none may depend on anything that
    * is known only later.
    *
-   * @param limiter the annotation that asks for it
+   * @param asked where a policy asks for it
    * @param gate whether the gate decides; only the gate runs before security
    */
   static void requireBeforeSecurity(
-      AnnotationMembers limiter,
+      Origin asked,
       @Nullable LimitedMethod method,
       List<PlannedCharge> charges,
       Optional<DuplicateGuard> guard,
       boolean gate) {
     if (method == null || !method.isRoute()) {
       throw tooEarly(
-          limiter, "security protects only routes, and this method is not a route: remove it");
+          asked, "security protects only routes, and this method is not a route: remove it");
     }
     if (!gate) {
       throw tooEarly(
-          limiter,
+          asked,
           "with limiter.gate.enabled = false all calls are decided around the method, after security: enable the gate, or remove it");
     }
     Stream.concat(
             charges.stream().map(PlannedCharge::source),
             guard.stream().map(DuplicateGuard::submitter))
-        .forEach(source -> requireKnown(limiter, source));
+        .forEach(source -> requireKnown(asked, source));
     if (charges.stream().anyMatch(planned -> planned.cost().needsArguments())) {
       throw tooEarly(
-          limiter,
+          asked,
           "the cost depends on the arguments, which are bound after security: give a number");
     }
     if (charges.stream().anyMatch(PlannedCharge::isConditionalByArguments)
         || guard.flatMap(DuplicateGuard::condition).filter(Condition::needsArguments).isPresent()) {
       throw tooEarly(
-          limiter,
+          asked,
           "the condition depends on the arguments, which are bound after security: name a bean of type LimitCondition");
     }
     if (guard.filter(each -> each.submission().needsArguments()).isPresent()) {
       throw tooEarly(
-          limiter,
+          asked,
           "duplicates are found by the arguments, which are bound after security: write duplicate = @Duplicate(by = DuplicateBy.CALLER), or IDEMPOTENCY_KEY");
     }
   }
 
-  private static void requireKnown(AnnotationMembers limiter, SubjectSource source) {
+  private static void requireKnown(Origin asked, SubjectSource source) {
     if (source instanceof SubjectSource.User) {
       throw tooEarly(
-          limiter,
+          asked,
           "%s counts the user, who is known only after security: %s"
               .formatted(source.written(), APART));
     }
     if (source instanceof SubjectSource.Submitter) {
       throw tooEarly(
-          limiter,
+          asked,
           "where all calls are counted together, duplicates are found by the user, who is known only after security: put preventDuplicate on a @RateLimiter that counts the address or a header");
     }
     if (source.needsArguments()) {
       throw tooEarly(
-          limiter,
+          asked,
           "%s needs the arguments, which are bound after security: %s"
               .formatted(source.written(), APART));
     }
   }
 
-  private static ConfigurationException tooEarly(AnnotationMembers limiter, String remedy) {
-    return limiter.error(BEFORE_SECURITY, true, remedy);
+  private static ConfigurationException tooEarly(Origin asked, String remedy) {
+    return asked.mistake(remedy);
+  }
+
+  /** The stack itself checks the rules of one subject; this checks those of several subjects. */
+  static void requireOneThatWaits(String method, List<PlannedCharge> charges) {
+    List<String> waiting =
+        charges.stream()
+            .filter(planned -> !planned.observed())
+            .flatMap(planned -> planned.rules().waiting().stream())
+            .map(Rule::name)
+            .toList();
+    if (waiting.size() > 1) {
+      throw Origin.annotated(method, "@RateRule.leakyBucket", waiting)
+          .mistake(
+              "a call can wait under one rule only, since calls that leave one queue would reach the next in any order: keep one of them, and use other algorithms for the rest");
+    }
   }
 }

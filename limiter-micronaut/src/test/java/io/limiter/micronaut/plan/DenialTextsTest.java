@@ -10,15 +10,21 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.subject.SubjectSource;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** The message that is used if several rules deny. */
-class DenialPlanTest {
+class DenialTextsTest {
 
   private static final Rule SHORT = SlidingWindowLog.of(1, Duration.ofMinutes(1)).withName("short");
   private static final Rule LONG = SlidingWindowLog.of(1, Duration.ofHours(1)).withName("long");
@@ -53,6 +59,34 @@ class DenialPlanTest {
     LimitRequest call = LimitRequest.of(Policy.of("words", rules), new Subject("user", "ann"));
     limiter.record(call.withCost(used));
     Verdict verdict = limiter.acquire(call.withCost(cost)).toCompletableFuture().join();
-    return DenialPlan.text(verdict, TEXTS, Optional.empty()).message();
+    return plan(rules).text(verdict).message();
+  }
+
+  private static LimitPlan plan(Rule... rules) {
+    RuleStack stack = RuleStack.of(List.of(rules));
+    PlannedCharge charge =
+        new PlannedCharge(
+            "words",
+            new SubjectSource.Address(),
+            stack,
+            stack,
+            PlannedCharge.Cost.ONE,
+            Optional.empty(),
+            Optional.empty(),
+            false);
+    Map<String, String> names = Stream.of(rules).collect(Collectors.toMap(Rule::name, Rule::name));
+    PolicyPlan policy =
+        new PolicyPlan(
+            "words",
+            List.of(charge),
+            Optional.empty(),
+            TEXTS,
+            names,
+            CompletionPlan.Failure.USUAL,
+            false,
+            Optional.empty(),
+            Map.of(),
+            new LogThrottle());
+    return LimitPlan.of("words", List.of(policy), true, false, false);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.subject;
+package io.limiter.micronaut.definition;
 
 import io.limiter.core.Charge;
 import io.limiter.micronaut.exception.InvalidCallException.InvalidCostException;

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.config;
+
+import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
+import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
+import io.micronaut.context.annotation.Context;
+import io.micronaut.context.env.Environment;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.value.PropertyResolver;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Checks the settings with fixed names, at the start and at each refresh: there are no others, and
+ * a switch is true or false. A refresh changes few of them; it logs which others need a restart.
+ */
+@Internal
+@Context // created at the start, so that a mistake stops it
+public final class FixedSettings {
+
+  private static final Logger LOG = LoggerFactory.getLogger(FixedSettings.class);
+
+  /** The settings that are true or false. Micronaut reads a mistyped true as false. */
+  static final Set<String> SWITCHES =
+      Set.of(
+          "limiter.deny-cache.enabled",
+          "limiter.enabled",
+          "limiter.gate.enabled",
+          "limiter.headers.debug",
+          "limiter.headers.enabled",
+          "limiter.headers.retry-after",
+          "limiter.health.enabled",
+          "limiter.health.required",
+          "limiter.management.show-subjects",
+          "limiter.metrics.enabled",
+          "limiter.overrides.enabled",
+          "limiter.redis.enabled",
+          "limiter.redis.shared-settings.enabled");
+
+  /**
+   * All settings with fixed names. This is a list, since reading the definitions of the beans that
+   * bind them takes milliseconds of each start; a test compares it with the settings that the
+   * compiler found in them.
+   */
+  static final Set<String> KNOWN =
+      Stream.concat(
+              SWITCHES.stream(),
+              Stream.of(
+                  "limiter.address.header",
+                  "limiter.address.ipv6-prefix",
+                  "limiter.address.trusted-proxies",
+                  "limiter.anonymous",
+                  "limiter.block.addresses",
+                  "limiter.block.message",
+                  "limiter.block.status",
+                  "limiter.block.users",
+                  "limiter.client.max-retry-after",
+                  "limiter.client.max-servers",
+                  "limiter.client.max-wait",
+                  "limiter.client.max-waiters",
+                  "limiter.denial.banned-code",
+                  "limiter.denial.banned-message",
+                  "limiter.denial.banned-status",
+                  "limiter.denial.body",
+                  "limiter.denial.code",
+                  "limiter.denial.duplicate-code",
+                  "limiter.denial.duplicate-message",
+                  "limiter.denial.duplicate-status",
+                  "limiter.denial.message",
+                  "limiter.denial.status",
+                  "limiter.denial.too-costly-message",
+                  "limiter.denial.unavailable-code",
+                  "limiter.denial.unavailable-message",
+                  "limiter.denial.unavailable-status",
+                  "limiter.deny-cache.max-age",
+                  "limiter.deny-cache.max-size",
+                  "limiter.events.queue-size",
+                  "limiter.exempt.addresses",
+                  "limiter.exempt.header",
+                  "limiter.exempt.tokens",
+                  "limiter.exempt.users",
+                  "limiter.fallback",
+                  "limiter.headers.x-rate-limit",
+                  "limiter.max-count",
+                  "limiter.memory.instances",
+                  "limiter.memory.max-subjects",
+                  "limiter.overrides.interval",
+                  "limiter.redis.batch-size",
+                  "limiter.redis.connections",
+                  "limiter.redis.deadline",
+                  "limiter.redis.hard-deadline",
+                  "limiter.redis.key-prefix",
+                  "limiter.redis.key-secret",
+                  "limiter.redis.max-connections",
+                  "limiter.redis.shared-settings.interval",
+                  "limiter.redis.warm-up",
+                  "limiter.tier-lookup.cache-size",
+                  "limiter.tier-lookup.cache-time",
+                  "limiter.tier-lookup.timeout",
+                  "limiter.zone"))
+          .collect(Collectors.toUnmodifiableSet());
+
+  /** Micronaut does not strip the word: one with a space would be read as false. */
+  private static final Set<String> WORDS = Set.of("true", "on", "yes", "false", "off", "no");
+
+  private final UnknownSettings unknown = new UnknownSettings();
+  private final Map<String, Integer> atStart;
+  private List<String> changed = List.of();
+  private List<String> logged = List.of();
+
+  FixedSettings(Environment environment) {
+    this.atStart = checked(SettingSources.atStart(environment));
+  }
+
+  /**
+   * Checks what these sources have now.
+   *
+   * @throws ConfigurationException naming all settings that are invalid
+   */
+  public synchronized void check(SettingSources sources) {
+    Map<String, Integer> now = checked(sources);
+    changed =
+        Stream.concat(atStart.keySet().stream(), now.keySet().stream())
+            .filter(name -> !Objects.equals(atStart.get(name), now.get(name)))
+            .distinct()
+            .sorted()
+            .toList();
+  }
+
+  /** The settings that differed from those of the start at the last check, and need a restart. */
+  public synchronized List<String> changedSinceStart() {
+    return changed;
+  }
+
+  /** Logs them, unless the last warning named the same ones. */
+  public synchronized void logChangedSinceStart() {
+    if (!changed.equals(logged)) {
+      logged = changed;
+      if (!changed.isEmpty()) {
+        LOG.warn("These settings have changed and need a restart: {}", String.join(", ", changed));
+      }
+    }
+  }
+
+  private Map<String, Integer> checked(SettingSources sources) {
+    List<String> mistakes = new ArrayList<>(unknown.mistakes(sources.all()));
+    PropertyResolver settings = sources.properties();
+    SWITCHES.stream()
+        .sorted()
+        .forEach(
+            name ->
+                text(name, settings)
+                    .filter(word -> !WORDS.contains(word.toLowerCase(Locale.ROOT)))
+                    .ifPresent(
+                        word ->
+                            mistakes.add("%s = %s: give it true or false".formatted(name, word))));
+    if (!mistakes.isEmpty()) {
+      throw new ConfigurationException(String.join("\n", mistakes));
+    }
+    return hashes(settings);
+  }
+
+  /** Hashes of the texts of all settings that need a restart: some are secret. */
+  private static Map<String, Integer> hashes(PropertyResolver settings) {
+    Map<String, Integer> hashes = new TreeMap<>();
+    for (String name : KNOWN) {
+      if (!name.startsWith(ExemptConfiguration.PREFIX + '.')
+          && !name.startsWith(BlockConfiguration.PREFIX + '.')) {
+        text(name, settings).ifPresent(text -> hashes.put(name, text.hashCode()));
+      }
+    }
+    new TemplateConfiguration(settings)
+        .fields()
+        .ifPresent(
+            fields -> hashes.put(TemplateConfiguration.PREFIX, fields.toString().hashCode()));
+    return hashes;
+  }
+
+  private static Optional<String> text(String name, PropertyResolver settings) {
+    try {
+      return settings.getProperty(name, String.class);
+    } catch (ConfigurationException unresolved) {
+      throw new ConfigurationException(
+          "%s: %s: set it, or give it a default, as in ${name:default}"
+              .formatted(name, unresolved.getMessage()),
+          unresolved);
+    }
+  }
+}

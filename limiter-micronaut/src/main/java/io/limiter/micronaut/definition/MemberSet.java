@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.definition;
+
+import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.Internal;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/** The members of a policy or of a rule that are written somewhere; the others are absent. */
+@Internal
+public final class MemberSet {
+
+  private final String place;
+  private final Map<PolicyMember<?>, Written<?>> written;
+
+  private MemberSet(String place, Map<PolicyMember<?>, Written<?>> written) {
+    this.place = place;
+    this.written = written;
+  }
+
+  /**
+   * No members yet.
+   *
+   * @param place what has them, for mistakes in members that are not written: the method and the
+   *     annotation, or the prefix of settings
+   */
+  public static MemberSet of(String place) {
+    return new MemberSet(place, Map.of());
+  }
+
+  /** What has these members. */
+  public String place() {
+    return place;
+  }
+
+  public boolean isEmpty() {
+    return written.isEmpty();
+  }
+
+  public boolean has(PolicyMember<?> member) {
+    return written.containsKey(member);
+  }
+
+  /** Whether a member of a group, such as {@code ban}, is written. */
+  public boolean hasGroup(String group) {
+    for (PolicyMember<?> member : written.keySet()) {
+      if (isOf(group, member)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Where the first member of a group stands. */
+  public Optional<Origin> originOf(String group) {
+    return written.entrySet().stream()
+        .filter(each -> isOf(group, each.getKey()))
+        .map(each -> each.getValue().origin())
+        .findFirst();
+  }
+
+  private static boolean isOf(String group, PolicyMember<?> member) {
+    String path = member.path();
+    return path.startsWith(group)
+        && (path.length() == group.length() || path.charAt(group.length()) == '.');
+  }
+
+  /** The value of a member. */
+  public <T> Optional<T> get(PolicyMember<T> member) {
+    return find(member).map(Written::value);
+  }
+
+  /** The value of a member, and where it stands. */
+  @SuppressWarnings("unchecked") // put with the type of the member
+  public <T> Optional<Written<T>> find(PolicyMember<T> member) {
+    return Optional.ofNullable((Written<T>) written.get(member));
+  }
+
+  public boolean isTrue(PolicyMember<Boolean> member) {
+    return get(member).orElse(false);
+  }
+
+  public boolean isFalse(PolicyMember<Boolean> member) {
+    return !get(member).orElse(true);
+  }
+
+  /** Returns these members with another value of one. */
+  public <T> MemberSet with(PolicyMember<T> member, Written<T> value) {
+    Map<PolicyMember<?>, Written<?>> all = new LinkedHashMap<>(written);
+    all.put(member, value);
+    return new MemberSet(place, all);
+  }
+
+  /** Returns these members with those of a change, in place of all that they exclude. */
+  public MemberSet with(MemberSet change) {
+    if (change.isEmpty()) {
+      return this;
+    }
+    if (isEmpty()) {
+      return new MemberSet(place, change.written);
+    }
+    Map<PolicyMember<?>, Written<?>> all = new LinkedHashMap<>(written);
+    all.keySet()
+        .removeIf(own -> change.written.keySet().stream().anyMatch(other -> other.replaces(own)));
+    all.putAll(change.written);
+    return new MemberSet(place, all);
+  }
+
+  /** Where each of them stands. */
+  public Collection<Origin> origins() {
+    return written.values().stream().<Origin>map(Written::origin).toList();
+  }
+
+  /** Rejects a member that has no effect in its place. */
+  public void reject(PolicyMember<?> member, String remedy) {
+    find(member)
+        .ifPresent(
+            it -> {
+              throw it.origin().mistake(remedy);
+            });
+  }
+
+  /** A mistake in what is not a member of its own, such as the list of rules. */
+  public ConfigurationException mistake(String member, Object value, String remedy) {
+    return new Origin(place + '.' + member, String.valueOf(value), "").mistake(remedy);
+  }
+
+  /**
+   * A mistake in a member.
+   *
+   * @param value what a default or the annotation gives it; a setting has its own text
+   */
+  public ConfigurationException mistake(PolicyMember<?> member, Object value, String remedy) {
+    Optional<Origin> origin = find(member).map(Written::origin);
+    String key = origin.map(Origin::key).orElse(place + '.' + member.annotated());
+    return origin
+        .filter(Origin::isSetting)
+        .orElseGet(() -> new Origin(key, String.valueOf(value), ""))
+        .mistake(remedy);
+  }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.definition;
+
+import io.micronaut.core.annotation.Internal;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+/**
+ * What is written of one policy in one place: an annotation, a source of settings, or a tier. What
+ * is not written is absent. {@link #with} lays one over another; the last one wins.
+ *
+ * @param name the name of the policy
+ * @param members its members
+ * @param rules its rules; empty if none are written
+ * @param anonymousRules the rules for callers without a subject; empty if none are written
+ * @param changes members of single rules, by the name that a rule has without them
+ * @param unlimited whether no rule holds, but the duplicate guard does
+ */
+@Internal
+public record PolicyDefinition(
+    String name,
+    MemberSet members,
+    Optional<List<MemberSet>> rules,
+    Optional<List<MemberSet>> anonymousRules,
+    Map<String, MemberSet> changes,
+    boolean unlimited) {
+
+  /** Nothing is written of the policy. */
+  public static PolicyDefinition of(String name, String place) {
+    return new PolicyDefinition(
+        name, MemberSet.of(place), Optional.empty(), Optional.empty(), Map.of(), false);
+  }
+
+  public PolicyDefinition withMembers(MemberSet others) {
+    return new PolicyDefinition(name, others, rules, anonymousRules, changes, unlimited);
+  }
+
+  /** Returns this definition with a list of rules. */
+  public PolicyDefinition withListedRules(List<MemberSet> others) {
+    return new PolicyDefinition(
+        name, members, Optional.of(others), anonymousRules, changes, unlimited);
+  }
+
+  /** Returns this definition without any rule. */
+  public PolicyDefinition withoutLimits() {
+    return new PolicyDefinition(name, members, rules, anonymousRules, changes, true);
+  }
+
+  /**
+   * Returns this definition with members of one rule.
+   *
+   * @param rule the name that the rule has without them
+   */
+  public PolicyDefinition withChange(String rule, MemberSet some) {
+    Map<String, MemberSet> all = new TreeMap<>(changes);
+    all.merge(rule, some, MemberSet::with);
+    return new PolicyDefinition(name, members, rules, anonymousRules, all, unlimited);
+  }
+
+  /**
+   * Returns this definition with all that a change has. A list of rules replaces the rules and what
+   * changed them.
+   */
+  public PolicyDefinition with(PolicyDefinition change) {
+    Map<String, MemberSet> all =
+        change.rules.isPresent() ? new TreeMap<>() : new TreeMap<>(changes);
+    change.changes.forEach((rule, some) -> all.merge(rule, some, MemberSet::with));
+    boolean limits = change.rules.isPresent() || !change.changes.isEmpty();
+    return new PolicyDefinition(
+        name,
+        members.with(change.members),
+        change.rules.or(() -> rules),
+        change.anonymousRules.or(() -> anonymousRules),
+        all,
+        change.unlimited || (unlimited && !limits));
+  }
+
+  /**
+   * The part of a change that holds for all definitions of one policy on a method, not for the
+   * nearest alone: its treatment, and single rules by their names.
+   */
+  public PolicyDefinition shared() {
+    MemberSet some = MemberSet.of(members.place());
+    for (PolicyMember<?> member :
+        List.of(
+            PolicyMember.ENABLED,
+            PolicyMember.OBSERVE,
+            PolicyMember.FALLBACK,
+            PolicyMember.DEADLINE,
+            PolicyMember.DENY_CACHE)) {
+      some = copied(member, some);
+    }
+    return new PolicyDefinition(name, some, Optional.empty(), Optional.empty(), changes, unlimited);
+  }
+
+  private <T> MemberSet copied(PolicyMember<T> member, MemberSet to) {
+    return members.find(member).map(value -> to.with(member, value)).orElse(to);
+  }
+
+  /**
+   * The rules as they hold, by the names that they have without single changes; the second of one
+   * name is {@code name-2}.
+   *
+   * @param nameOf the name of a rule by its members
+   */
+  public Map<String, MemberSet> changedRules(
+      Function<MemberSet, String> nameOf, Set<String> taken) {
+    return changed(rules.orElse(List.of()), nameOf, taken);
+  }
+
+  /** The same for callers without a subject. */
+  public Map<String, MemberSet> changedAnonymousRules(
+      Function<MemberSet, String> nameOf, Set<String> taken) {
+    return changed(anonymousRules.orElse(List.of()), nameOf, taken);
+  }
+
+  private Map<String, MemberSet> changed(
+      List<MemberSet> written, Function<MemberSet, String> nameOf, Set<String> taken) {
+    Map<String, MemberSet> changed = new LinkedHashMap<>();
+    for (MemberSet rule : written) {
+      String name = nameOf.apply(rule);
+      for (int i = 2; !taken.add(name); i++) {
+        name = nameOf.apply(rule) + '-' + i;
+      }
+      changed.put(name, changes.containsKey(name) ? rule.with(changes.get(name)) : rule);
+    }
+    return changed;
+  }
+
+  /** The names of the rules, which single changes may use. */
+  public Set<String> ruleNames(Function<MemberSet, String> nameOf) {
+    Set<String> names = new HashSet<>();
+    changedRules(nameOf, names);
+    changedAnonymousRules(nameOf, names);
+    return names;
+  }
+
+  /** The settings in it, sorted by key. */
+  public List<Origin> settings() {
+    List<MemberSet> all = new ArrayList<>(List.of(members));
+    Stream.of(rules, anonymousRules).flatMap(Optional::stream).forEach(all::addAll);
+    all.addAll(changes.values());
+    return all.stream()
+        .map(MemberSet::origins)
+        .flatMap(Collection::stream)
+        .filter(Origin::isSetting)
+        .sorted((one, other) -> one.key().compareTo(other.key()))
+        .toList();
+  }
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import io.limiter.core.rule.RuleStack;
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Ban;
+import io.limiter.micronaut.annotation.ConcurrencyLimit;
+import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.Custom;
+import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.FixedWindow;
+import io.limiter.micronaut.annotation.LeakyBucket;
+import io.limiter.micronaut.annotation.PreventDuplicate;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.TokenBucket;
+import io.limiter.micronaut.definition.CallExpression;
+import io.limiter.micronaut.definition.MemberSet;
+import io.limiter.micronaut.definition.Origin;
+import io.limiter.micronaut.definition.PolicyDefinition;
+import io.limiter.micronaut.definition.PolicyMember;
+import io.limiter.micronaut.definition.PolicyMember.Expressible;
+import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.plan.RuleReader;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.AnnotationClassValue;
+import io.micronaut.core.annotation.AnnotationValue;
+import io.micronaut.core.expressions.EvaluatedExpression;
+import io.micronaut.core.naming.NameUtils;
+import java.lang.annotation.Annotation;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Reads annotations to definitions: the members that are written, not their defaults. */
+final class AnnotationReader {
+
+  private static final String RATE_LIMITER = "@RateLimiter";
+  private static final String RATE_RULE = "@RateRule";
+  private static final String CONCURRENCY_LIMIT = "@ConcurrencyLimit";
+  private static final String PREVENT_DUPLICATE = "@PreventDuplicate";
+  private static final String TIME_UNIT = "timeUnit";
+
+  private static final List<PolicyMember<?>> OF_LIMITER =
+      List.of(
+          PolicyMember.KEY,
+          PolicyMember.LIMIT_TYPE,
+          PolicyMember.HEADER,
+          PolicyMember.SUBJECT,
+          PolicyMember.RESOLVER,
+          PolicyMember.ANONYMOUS,
+          PolicyMember.CONDITION,
+          PolicyMember.COST,
+          PolicyMember.RESULT_COST,
+          PolicyMember.FAILED_ON,
+          PolicyMember.BEFORE_SECURITY,
+          PolicyMember.STATUS,
+          PolicyMember.CODE,
+          PolicyMember.MESSAGE);
+
+  private static final List<PolicyMember<?>> OF_BAN =
+      List.of(
+          PolicyMember.BAN_VIOLATIONS,
+          PolicyMember.BAN_WITHIN,
+          PolicyMember.BAN_TIME,
+          PolicyMember.BAN_GROWTH,
+          PolicyMember.BAN_LONGEST);
+
+  private static final List<PolicyMember<?>> OF_DUPLICATE =
+      List.of(
+          PolicyMember.DUPLICATE_BY,
+          PolicyMember.DUPLICATE_KEY,
+          PolicyMember.REQUIRE_IDEMPOTENCY_KEY,
+          PolicyMember.RELEASE_ON_FAILURE,
+          PolicyMember.RELEASE_ON,
+          PolicyMember.DUPLICATE_STATUS,
+          PolicyMember.DUPLICATE_CODE,
+          PolicyMember.DUPLICATE_MESSAGE);
+
+  private static final List<PolicyMember<?>> OF_RULE =
+      List.of(
+          PolicyMember.COUNT,
+          PolicyMember.TIME,
+          PolicyMember.NAME,
+          PolicyMember.ALGORITHM,
+          PolicyMember.COUNTS,
+          PolicyMember.LIMIT_TYPE,
+          PolicyMember.HEADER,
+          PolicyMember.SUBJECT);
+
+  private static final Map<Class<? extends Annotation>, List<PolicyMember<?>>> OF_ALGORITHMS =
+      Map.of(
+          FixedWindow.class, List.of(PolicyMember.ALIGNED, PolicyMember.ZONE, PolicyMember.ANCHOR),
+          TokenBucket.class,
+              List.of(PolicyMember.REFILL, PolicyMember.GREEDY, PolicyMember.INITIAL),
+          LeakyBucket.class, List.of(PolicyMember.QUEUE, PolicyMember.MAX_WAIT, PolicyMember.FAIR),
+          Custom.class, List.of(PolicyMember.CUSTOM, PolicyMember.PARAMETERS));
+
+  private static final String ONLY_LOG =
+      "a duplicate guard stores each submission, which only the exact log does: remove it";
+
+  private final String method;
+
+  /**
+   * @param method the method's class, name and parameter types, which mistakes name
+   */
+  AnnotationReader(String method) {
+    this.method = method;
+  }
+
+  /** The policies of one place, in their order. */
+  List<PolicyDefinition> read(AnnotatedPlace place) {
+    List<MemberSet> beside = new ArrayList<>();
+    place.rules().forEach(rule -> beside.add(rule(rule, RATE_RULE)));
+    place.concurrency().forEach(limit -> beside.add(concurrency(limit)));
+    Optional<AnnotationValue<PreventDuplicate>> guard = place.guards().stream().findFirst();
+    if (place.limiters().size() > 1) {
+      requireNone(
+          place.rules(),
+          RATE_RULE,
+          "there are several @RateLimiters in the same place: put it into the rules of the one it belongs to");
+      requireNone(
+          place.concurrency(),
+          CONCURRENCY_LIMIT,
+          "there are several @RateLimiters in the same place: put it into the rules of the one it belongs to");
+      requireNone(
+          place.guards(),
+          PREVENT_DUPLICATE,
+          "there are several @RateLimiters in the same place: set preventDuplicate in the one that counts the submitter");
+    }
+    List<AnnotationValue<RateLimiter>> limiters =
+        place.limiters().isEmpty()
+            ? List.of(AnnotationValue.builder(RateLimiter.class).build())
+            : place.limiters();
+    return limiters.stream().map(limiter -> read(limiter, beside, guard)).toList();
+  }
+
+  private void requireNone(
+      List<? extends AnnotationValue<?>> written, String annotation, String remedy) {
+    if (!written.isEmpty()) {
+      throw mistake(method, annotation, String.valueOf(written.get(0).getValues()), remedy);
+    }
+  }
+
+  private PolicyDefinition read(
+      AnnotationValue<RateLimiter> limiter,
+      List<MemberSet> beside,
+      Optional<AnnotationValue<PreventDuplicate>> guard) {
+    Place place = new Place(RATE_LIMITER, limiter);
+    MemberSet members = place.read(OF_LIMITER, MemberSet.of(method + ": " + RATE_LIMITER));
+    Optional<Place> ban = place.nested("ban", Ban.class);
+    if (ban.isPresent()) {
+      members = ban.get().read(OF_BAN, ban.get().mark(PolicyMember.BAN, members));
+    }
+    members = place.read(PolicyMember.DUPLICATE, "preventDuplicate", members);
+    Optional<Place> details = place.nested("duplicate", Duplicate.class);
+    if (details.isPresent()) {
+      members = details.get().read(OF_DUPLICATE, details.get().mark(PolicyMember.DETAILS, members));
+    }
+    Optional<Place> within = place.nested("preventDuplicateRule", RateRule.class);
+    if (within.isPresent()) {
+      members = within.get().duplicateRule(members);
+    }
+    if (guard.isPresent()) {
+      members.reject(
+          PolicyMember.DUPLICATE,
+          "@PreventDuplicate in the same place already defines it: remove one of them");
+      members = new Place(PREVENT_DUPLICATE, guard.get()).shorthand(members);
+    }
+    List<MemberSet> rules = new ArrayList<>();
+    limiter
+        .getAnnotations("rules", RateRule.class)
+        .forEach(rule -> rules.add(rule(rule, RATE_LIMITER + ".rules")));
+    rules.addAll(beside);
+    List<MemberSet> anonymous =
+        limiter.getAnnotations("anonymousRules", RateRule.class).stream()
+            .map(rule -> rule(rule, RATE_LIMITER + ".anonymousRules"))
+            .toList();
+    return new PolicyDefinition(
+        name(place),
+        members,
+        Optional.of(rules),
+        limiter.contains("anonymousRules") ? Optional.of(anonymous) : Optional.empty(),
+        Map.of(),
+        false);
+  }
+
+  private String name(Place limiter) {
+    Optional<String> name = limiter.text("value");
+    try {
+      name.ifPresent(given -> RuleStack.requireName("policy", given));
+    } catch (IllegalArgumentException e) {
+      throw limiter.origin("value", name.orElse("")).mistake(String.valueOf(e.getMessage()));
+    }
+    return name.orElse(method);
+  }
+
+  private MemberSet rule(AnnotationValue<RateRule> rule, String name) {
+    Place place = new Place(name, rule);
+    MemberSet members = place.read(OF_RULE, MemberSet.of(method + ": " + name));
+    members = place.algorithm(PolicyMember.CUSTOM, "custom", Custom.class, members);
+    members = place.algorithm(PolicyMember.FIXED_WINDOW, "fixedWindow", FixedWindow.class, members);
+    members = place.algorithm(PolicyMember.TOKEN_BUCKET, "tokenBucket", TokenBucket.class, members);
+    return place.algorithm(PolicyMember.LEAKY_BUCKET, "leakyBucket", LeakyBucket.class, members);
+  }
+
+  private MemberSet concurrency(AnnotationValue<ConcurrencyLimit> limit) {
+    Place place = new Place(CONCURRENCY_LIMIT, limit);
+    MemberSet members = MemberSet.of(method + ": " + CONCURRENCY_LIMIT);
+    members =
+        members.with(
+            PolicyMember.ALGORITHM,
+            new Written<>(
+                Algorithm.CONCURRENCY_LIMIT,
+                Origin.annotated(method, CONCURRENCY_LIMIT, Algorithm.CONCURRENCY_LIMIT)));
+    members = place.read(PolicyMember.COUNT, "value", members);
+    return place.read(
+        List.of(
+            PolicyMember.TIME, PolicyMember.LIMIT_TYPE, PolicyMember.HEADER, PolicyMember.SUBJECT),
+        members);
+  }
+
+  /** A mistake in an annotation: always the method, the member, its value and the remedy. */
+  static ConfigurationException mistake(String method, String member, String value, String remedy) {
+    return Origin.annotated(method, member, value).mistake(remedy);
+  }
+
+  /** One annotation of the method. */
+  private final class Place {
+
+    private final String name; // as in @RateLimiter.ban
+    private final AnnotationValue<?> annotation;
+    private final TimeUnit unit; // of its times
+
+    Place(String name, AnnotationValue<?> annotation) {
+      this(name, annotation, TimeUnit.SECONDS);
+    }
+
+    private Place(String name, AnnotationValue<?> annotation, TimeUnit usual) {
+      this.name = name;
+      this.annotation = annotation;
+      this.unit = annotation.enumValue(TIME_UNIT, TimeUnit.class).orElse(usual);
+    }
+
+    Origin origin(String member, Object value) {
+      return Origin.annotated(method, name + '.' + member, value);
+    }
+
+    /** The annotation in a member that may have one at most. */
+    <A extends Annotation> Optional<Place> nested(String member, Class<A> type) {
+      List<AnnotationValue<A>> written = annotation.getAnnotations(member, type);
+      if (written.size() > 1) {
+        throw origin(
+                member,
+                written.stream()
+                    .map(one -> "@" + type.getSimpleName())
+                    .collect(Collectors.joining(", ")))
+            .mistake("one is possible: remove the others");
+      }
+      return written.stream().findFirst().map(one -> new Place(name + '.' + member, one, unit));
+    }
+
+    /** Puts a member that says that this annotation is written. */
+    MemberSet mark(PolicyMember<Boolean> member, MemberSet to) {
+      String type = NameUtils.getSimpleName(annotation.getAnnotationName());
+      return to.with(member, new Written<>(true, Origin.annotated(method, name, '@' + type)));
+    }
+
+    MemberSet algorithm(
+        PolicyMember<?> mark, String member, Class<? extends Annotation> type, MemberSet to) {
+      Optional<Place> nested = nested(member, type);
+      if (nested.isEmpty()) {
+        return to;
+      }
+      MemberSet marked = mark == PolicyMember.CUSTOM ? to : nested.get().mark(flag(mark), to);
+      return nested.get().read(OF_ALGORITHMS.getOrDefault(type, List.of()), marked);
+    }
+
+    @SuppressWarnings("unchecked") // a mark is true
+    private static PolicyMember<Boolean> flag(PolicyMember<?> mark) {
+      return (PolicyMember<Boolean>) mark;
+    }
+
+    /** A rule of a duplicate guard, which has only numbers and a name. */
+    MemberSet duplicateRule(MemberSet to) {
+      for (String member : List.of("limitType", "header", "subject")) {
+        reject(member, "this rule counts the subject of the surrounding @RateLimiter: remove it");
+      }
+      for (String member : List.of("custom", "fixedWindow", "tokenBucket", "leakyBucket")) {
+        reject(member, ONLY_LOG);
+      }
+      if (annotation.enumValue("counts", Counts.class).isPresent()) {
+        reject(
+            "counts",
+            "a duplicate guard counts accepted submissions: remove it, and use releaseOn for the failures after which they may be repeated");
+      }
+      if (annotation.enumValue("algorithm", Algorithm.class).orElse(Algorithm.SLIDING_WINDOW_LOG)
+          != Algorithm.SLIDING_WINDOW_LOG) {
+        reject("algorithm", ONLY_LOG);
+      }
+      MemberSet read =
+          read(PolicyMember.DUPLICATE_COUNT, "count", mark(PolicyMember.DUPLICATE_RULE, to));
+      read = read(PolicyMember.DUPLICATE_TIME, "time", read);
+      if (raw("time") == null) { // the default of @RateRule, not that of the guard
+        read =
+            read.with(
+                PolicyMember.DUPLICATE_TIME,
+                new Written<>(RuleReader.DEFAULT_TIME, origin("time", RuleReader.DEFAULT_TIME)));
+      }
+      return read(PolicyMember.DUPLICATE_NAME, "name", read);
+    }
+
+    /** The members of a {@code @PreventDuplicate}. */
+    MemberSet shorthand(MemberSet to) {
+      MemberSet guarded =
+          to.with(
+              PolicyMember.DUPLICATE,
+              new Written<>(true, Origin.annotated(method, name, "within")));
+      guarded = read(PolicyMember.DUPLICATE_TIME, "within", guarded);
+      guarded = read(PolicyMember.DUPLICATE_BY, "by", guarded);
+      return read(PolicyMember.DUPLICATE_KEY, "key", guarded);
+    }
+
+    private void reject(String member, String remedy) {
+      Object raw = raw(member);
+      if (raw != null && !(raw instanceof Object[] none && none.length == 0)) {
+        throw origin(member, written(raw)).mistake(remedy);
+      }
+    }
+
+    MemberSet read(List<PolicyMember<?>> members, MemberSet to) {
+      MemberSet all = to;
+      for (PolicyMember<?> member : members) {
+        String path = member.annotated();
+        all = read(member, path.substring(path.lastIndexOf('.') + 1), all);
+      }
+      return all;
+    }
+
+    /**
+     * Reads one member, if it is written.
+     *
+     * @param own its name in this annotation
+     */
+    <T> MemberSet read(PolicyMember<T> member, String own, MemberSet to) {
+      Object raw = raw(own);
+      Object value = raw == null ? null : value(member.type(), own, raw);
+      return value == null
+          ? to
+          : to.with(
+              member, new Written<>(member.cast(value), origin(own, shown(member, own, raw))));
+    }
+
+    private Object shown(PolicyMember<?> member, String own, @Nullable Object raw) {
+      return member.type() == Duration.class
+          ? annotation.longValue(own).orElse(0) + " " + unit
+          : raw == null ? "" : written(raw);
+    }
+
+    private @Nullable Object value(Class<?> type, String own, Object raw) {
+      if (type == Expressible.class && raw instanceof EvaluatedExpression) {
+        return new Expressible(
+            raw.toString(),
+            Optional.of(new CallExpression(method + ": " + name, raw.toString(), annotation, own)));
+      }
+      if (type == Expressible.class) {
+        return text(own).map(text -> new Expressible(text, Optional.empty())).orElse(null);
+      }
+      if (type == String.class) {
+        // A header whose placeholder is empty is a mistake; other empty texts are as if not
+        // written.
+        return text(own).orElse(own.equals("header") && !raw.equals("") ? "" : null);
+      }
+      if (type == Duration.class) {
+        return duration(annotation.longValue(own).orElse(0), unit);
+      }
+      if (type == Long.class) {
+        return annotation.longValue(own).getAsLong();
+      }
+      if (type == Boolean.class) {
+        return annotation.booleanValue(own).orElseThrow();
+      }
+      if (type == List.class) {
+        return raw instanceof double[]
+            ? Arrays.stream(annotation.doubleValues(own)).boxed().toList()
+            : Arrays.stream(annotation.intValues(own)).boxed().toList();
+      }
+      if (type == AnnotationClassValue.class) {
+        return raw instanceof AnnotationClassValue<?> named
+            ? named
+            : new AnnotationClassValue<>(raw.toString());
+      }
+      return constant(type.asSubclass(Enum.class), own);
+    }
+
+    @SuppressWarnings("rawtypes") // any enum
+    private @Nullable Object constant(Class<? extends Enum> type, String own) {
+      return annotation
+          .stringValue(own)
+          .flatMap(
+              name ->
+                  Arrays.stream(type.getEnumConstants())
+                      .filter(word -> word.name().equals(name))
+                      .findFirst())
+          .orElse(null);
+    }
+
+    /** The raw value of a member: any other way of reading would evaluate an expression. */
+    private @Nullable Object raw(String member) {
+      for (Map.Entry<CharSequence, Object> entry : annotation.getValues().entrySet()) {
+        if (member.contentEquals(entry.getKey())) {
+          return entry.getValue();
+        }
+      }
+      return null;
+    }
+
+    /** The text of a member, if it is not empty. */
+    Optional<String> text(String member) {
+      Object raw = raw(member);
+      if (raw instanceof EvaluatedExpression) {
+        throw origin(member, "#{…}")
+            .mistake(
+                "it is read once, when the service starts, and only subject, cost and the key of a duplicate may be expressions: write a text");
+      }
+      try {
+        return annotation.stringValue(member).filter(text -> !text.isEmpty());
+      } catch (ConfigurationException unresolved) {
+        throw origin(member, String.valueOf(raw))
+            .mistake(
+                "%s: set it, or give it a default, as in ${name:default}"
+                    .formatted(unresolved.getMessage()));
+      }
+    }
+  }
+
+  private static Object written(Object raw) {
+    if (raw instanceof int[] numbers) {
+      return numbers.length == 0 ? "{}" : Arrays.toString(numbers);
+    }
+    if (raw instanceof double[] reals) {
+      return Arrays.toString(reals);
+    }
+    return raw instanceof Object[] annotations
+        ? Arrays.stream(annotations)
+            .map(
+                one ->
+                    one instanceof AnnotationValue<?> value
+                        ? "@" + NameUtils.getSimpleName(value.getAnnotationName())
+                        : one.toString())
+            .collect(Collectors.joining(", "))
+        : raw;
+  }
+
+  /** A time that no rule can have where a long cannot hold it. */
+  private static Duration duration(long number, TimeUnit unit) {
+    try {
+      return Duration.of(number, unit.toChronoUnit());
+    } catch (ArithmeticException overflow) {
+      return Duration.ofSeconds(Long.MAX_VALUE);
+    }
+  }
+}

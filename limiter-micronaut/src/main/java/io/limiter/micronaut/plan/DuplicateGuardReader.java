@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.rule.RuleStack;
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.definition.LimitedMethod;
+import io.limiter.micronaut.definition.MemberSet;
+import io.limiter.micronaut.definition.Origin;
+import io.limiter.micronaut.definition.PolicyMember;
+import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.plan.DuplicateGuard.Release;
+import io.limiter.micronaut.plan.DuplicateGuard.Submission;
+import io.limiter.micronaut.subject.SubjectSource;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/** Makes the duplicate guard of a method of the definition of its policy. */
+final class DuplicateGuardReader {
+
+  private DuplicateGuardReader() {}
+
+  /**
+   * @param text the response to a duplicate
+   */
+  static DuplicateGuard read(
+      MemberSet policy,
+      String limit,
+      SubjectSource source,
+      @Nullable LimitedMethod method,
+      Optional<Condition> condition,
+      DenialText text) {
+    Optional<Choice> chosen =
+        method != null && by(policy) == DuplicateBy.AUTO && !policy.has(PolicyMember.DUPLICATE_KEY)
+            ? Optional.of(choose(method))
+            : Optional.empty();
+    Release release = release(policy);
+    MethodChecks.requireSeenCompletion(method, policy, release);
+    return new DuplicateGuard(
+        limit,
+        source.submitter(),
+        RuleStack.of(List.of(RuleReader.duplicateRule(policy))),
+        submission(policy, method, chosen),
+        chosen.map(Choice::written),
+        release,
+        text,
+        condition,
+        false);
+  }
+
+  private static DuplicateBy by(MemberSet policy) {
+    return policy.get(PolicyMember.DUPLICATE_BY).orElse(DuplicateBy.AUTO);
+  }
+
+  private static Submission submission(
+      MemberSet policy, @Nullable LimitedMethod method, Optional<Choice> chosen) {
+    DuplicateBy by = by(policy);
+    if (method == null) {
+      if (by == DuplicateBy.ARGUMENTS) {
+        throw policy.mistake(
+            PolicyMember.DUPLICATE_BY, by, "a policy without a method has no arguments to compare");
+      }
+      by = by == DuplicateBy.AUTO ? DuplicateBy.CALLER : by;
+    }
+    if (by != DuplicateBy.IDEMPOTENCY_KEY) {
+      policy.reject(
+          PolicyMember.REQUIRE_IDEMPOTENCY_KEY,
+          "it has no effect without by = IDEMPOTENCY_KEY: set that, or remove it");
+    }
+    if (policy.has(PolicyMember.DUPLICATE_KEY)) {
+      policy.reject(
+          PolicyMember.DUPLICATE_BY,
+          "key already defines what makes submissions equal: remove one of them");
+      return new Submission.ByExpression(
+          SubjectReader.expression(
+              policy.find(PolicyMember.DUPLICATE_KEY).orElseThrow(),
+              "it is the same for every call: write an expression over the arguments, such as \"#{order.number}\", or use by = CALLER"));
+    }
+    return switch (by) {
+      case AUTO -> chosen.orElseThrow().submission();
+      case CALLER -> new Submission.ByCaller();
+      case ARGUMENTS -> allArguments(policy, Objects.requireNonNull(method));
+      case IDEMPOTENCY_KEY ->
+          new Submission.ByIdempotencyKey(!policy.isFalse(PolicyMember.REQUIRE_IDEMPOTENCY_KEY));
+    };
+  }
+
+  private static Release release(MemberSet policy) {
+    boolean never = policy.isFalse(PolicyMember.RELEASE_ON_FAILURE);
+    Optional<Written<List<Integer>>> statuses = policy.find(PolicyMember.RELEASE_ON);
+    if (statuses.isEmpty()) {
+      return never ? new Release.Never() : new Release.OnFailure();
+    }
+    if (never) {
+      throw policy.mistake(
+          PolicyMember.RELEASE_ON_FAILURE,
+          false,
+          "releaseOn already defines when to release: remove one of them");
+    }
+    return new Release.OnStatus(
+        PolicyPlanner.statuses(
+            statuses.get(), "name statuses, or write releaseOnFailure = false instead"));
+  }
+
+  /**
+   * What the default of duplicate.by chooses for a method.
+   *
+   * @param written the choice and its reason, for the log
+   */
+  private record Choice(Submission submission, String written) {}
+
+  /**
+   * Compares all arguments that the caller provides, if there are any and JSON can represent them.
+   */
+  private static Choice choose(LimitedMethod method) {
+    List<LimitedMethod.Parameter> parameters = method.parameters().orElse(List.of());
+    List<Integer> filled =
+        IntStream.range(0, parameters.size())
+            .filter(i -> parameters.get(i).isFilled())
+            .boxed()
+            .toList();
+    if (filled.isEmpty()) {
+      return new Choice(new Submission.ByCaller(), "CALLER (the caller provides no argument)");
+    }
+    return filled.stream()
+        .map(parameters::get)
+        .flatMap(
+            parameter ->
+                parameter.obstacle().stream()
+                    .map(
+                        part ->
+                            "CALLER ('%s' cannot be compared because of %s)"
+                                .formatted(parameter.name(), part)))
+        .findFirst()
+        .map(reason -> new Choice(new Submission.ByCaller(), reason))
+        .orElseGet(
+            () ->
+                new Choice(
+                    new Submission.ByArguments(filled),
+                    filled.stream()
+                        .map(i -> parameters.get(i).name())
+                        .collect(Collectors.joining(", ", "ARGUMENTS (", ")"))));
+  }
+
+  /**
+   * All arguments except the verdict and those that Kotlin adds. Rejects arguments that JSON cannot
+   * represent.
+   */
+  private static Submission.ByArguments allArguments(MemberSet policy, LimitedMethod method) {
+    Origin by = policy.find(PolicyMember.DUPLICATE_BY).orElseThrow().origin();
+    Optional<List<LimitedMethod.Parameter>> known = method.parameters();
+    if (known.filter(List::isEmpty).isPresent()) {
+      throw by.mistake("the method has no arguments: use DuplicateBy.CALLER");
+    }
+    List<LimitedMethod.Parameter> parameters = known.orElse(List.of());
+    List<Integer> compared =
+        IntStream.range(0, parameters.size())
+            .filter(i -> parameters.get(i).isCompared())
+            .boxed()
+            .toList();
+    for (int i : compared) {
+      parameters
+          .get(i)
+          .obstacle()
+          .ifPresent(
+              part -> {
+                throw by.mistake(
+                    "the parameter '%s' cannot be digested because of %s: make it plain data or an @Introspected type, remove it from the method, or use DuplicateBy.CALLER"
+                        .formatted(parameters.get(i).name(), part));
+              });
+    }
+    return new Submission.ByArguments(compared);
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
+import io.limiter.micronaut.config.PolicyChanges;
+import io.limiter.micronaut.definition.LimitedMethod;
+import io.limiter.micronaut.definition.Origin;
+import io.limiter.micronaut.definition.PolicyDefinition;
+import io.limiter.micronaut.definition.PolicyMember;
+import io.micronaut.core.annotation.Internal;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** Plans the policies of one method: the place nearest to the method is added first. */
+@Internal
+public final class MethodPlanner {
+
+  /**
+   * What planning needs.
+   *
+   * @param requireUsable rejects unusable messages by an {@link IllegalArgumentException}
+   */
+  @Internal
+  public record PlanningBeans(
+      RuleReader rules,
+      SubjectReader subjects,
+      NamedBeans beans,
+      GateConfiguration gate,
+      Consumer<String> requireUsable) {}
+
+  /**
+   * What was planned.
+   *
+   * @param policies the policies that limit something; none if nothing limits the method
+   * @param ruleNames the names of all its policies, including those that are disabled, each with
+   *     the names of the rules that single settings may change
+   */
+  @Internal
+  public record Planned(List<PolicyPlan> policies, Map<String, Set<String>> ruleNames) {}
+
+  private final PlanningBeans parts;
+  private final PolicyChanges changes;
+  private final String description;
+  private final @Nullable LimitedMethod method;
+  private final PolicyPlanner.Ordinals ordinals = new PolicyPlanner.Ordinals();
+  private final Map<String, PolicyPlanner> planners = new LinkedHashMap<>();
+  private final Map<String, Set<String>> ruleNames = new TreeMap<>();
+  private boolean guardIsWritten;
+  private boolean guarded;
+
+  private MethodPlanner(
+      PlanningBeans parts,
+      PolicyChanges changes,
+      String description,
+      @Nullable LimitedMethod method) {
+    this.parts = parts;
+    this.changes = changes;
+    this.description = description;
+    this.method = method;
+  }
+
+  /**
+   * Plans a method.
+   *
+   * @param places the definitions of each place, nearest first
+   * @param changes what settings change of them
+   * @throws io.micronaut.context.exceptions.ConfigurationException if its limits are invalid
+   */
+  public static Planned plan(
+      PlanningBeans parts,
+      LimitedMethod method,
+      List<List<PolicyDefinition>> places,
+      PolicyChanges changes) {
+    MethodPlanner planner = new MethodPlanner(parts, changes, method.description(), method);
+    places.forEach(planner::add);
+    return planner.planned();
+  }
+
+  /** Plans a policy that exists only in settings. */
+  static Planned plan(PlanningBeans parts, PolicyDefinition policy, PolicyChanges changes) {
+    MethodPlanner planner = new MethodPlanner(parts, changes, policy.name(), null);
+    planner.add(List.of(policy));
+    return planner.planned();
+  }
+
+  private void add(List<PolicyDefinition> place) {
+    boolean written = guardIsWritten;
+    for (PolicyDefinition policy : place) {
+      String name = policy.name();
+      // Of annotations without a name, the nearest one only.
+      boolean nearest = !name.equals(description) || !ruleNames.containsKey(name);
+      PolicyDefinition change = changes.of(policy, parts.rules()::nameOf);
+      PolicyDefinition changed = policy.with(nearest ? change : change.shared());
+      String limit =
+          planners.isEmpty() || name.equals(planners.keySet().iterator().next())
+              ? description
+              : description + ' ' + name;
+      PolicyPlanner planner =
+          planners.computeIfAbsent(
+              name, any -> new PolicyPlanner(parts, name, description, method));
+      Set<String> names = ruleNames.computeIfAbsent(name, any -> new TreeSet<>());
+      if (!changed.members().isFalse(PolicyMember.ENABLED)) {
+        boolean guards = PolicyPlanner.wantsGuard(changed.members());
+        if (guards && !guardIsWritten && guarded) {
+          throw changed
+              .members()
+              .mistake(
+                  PolicyMember.DUPLICATE,
+                  true,
+                  "another @RateLimiter in the same place has it, too: one call is one submission, so remove one of them");
+        }
+        planner.add(changed, limit, guards && !guardIsWritten, ordinals);
+        names.addAll(planner.writtenNames());
+        guarded |= guards;
+        written |= guards || changed.members().has(PolicyMember.DUPLICATE);
+      }
+    }
+    guardIsWritten = written;
+  }
+
+  private Planned planned() {
+    List<PolicyPlan> policies =
+        new ArrayList<>(planners.values().stream().map(PolicyPlanner::plan).toList());
+    policies.removeIf(PolicyPlan::isEmpty);
+    List<PlannedCharge> charges =
+        policies.stream().flatMap(policy -> policy.charges().stream()).toList();
+    // Evaluated once all places have been read.
+    Optional<Origin> early =
+        policies.stream().flatMap(policy -> policy.beforeSecurity().stream()).findFirst();
+    if (early.isPresent()) {
+      policies.replaceAll(PolicyPlan::decidedBeforeSecurity);
+    }
+    Optional<DuplicateGuard> guard =
+        policies.stream().flatMap(policy -> policy.duplicates().stream()).findFirst();
+    MethodChecks.requireRequest(method, charges, guard);
+    early.ifPresent(
+        asked ->
+            MethodChecks.requireBeforeSecurity(
+                asked, method, charges, guard, parts.gate().enabled()));
+    MethodChecks.requireOneThatWaits(description, charges);
+    return new Planned(List.copyOf(policies), ruleNames);
+  }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.Verdict;
+import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.definition.Origin;
+import io.limiter.micronaut.exception.DenialText;
+import io.micronaut.core.annotation.Internal;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One policy on one method, with its own treatment. A {@link LimitPlan} is a list of them.
+ *
+ * @param name its name
+ * @param charges what a call takes under it, from which subjects
+ * @param duplicates its duplicate guard
+ * @param texts the texts of denials, by the name of the rule that denies
+ * @param codeNames the names that its rules have in the code or in their list, by their names in
+ *     header fields, which follow the numbers
+ * @param failure which of its calls have failed
+ * @param observed whether it is only observed, so that it denies no call
+ * @param beforeSecurity where it asks to be decided before security
+ * @param tiers the same policy for callers of the tiers in which it differs
+ * @param log counts the calls that an observed policy would deny
+ */
+@Internal
+public record PolicyPlan(
+    String name,
+    List<PlannedCharge> charges,
+    Optional<DuplicateGuard> duplicates,
+    Map<String, DenialText> texts,
+    Map<String, String> codeNames,
+    CompletionPlan.Failure failure,
+    boolean observed,
+    Optional<Origin> beforeSecurity,
+    Map<String, PolicyPlan> tiers,
+    LogThrottle log) {
+
+  public PolicyPlan {
+    charges = List.copyOf(charges);
+    tiers = Map.copyOf(tiers);
+  }
+
+  /** Whether nothing is charged by it. */
+  boolean isEmpty() {
+    return charges.isEmpty() && duplicates.isEmpty();
+  }
+
+  /** The policy for callers of a tier: this one unless it differs there. */
+  PolicyPlan inTier(String tier) {
+    return tiers.getOrDefault(tier, this);
+  }
+
+  PolicyPlan withTiers(Map<String, PolicyPlan> others) {
+    return with(charges, duplicates, texts, codeNames, others);
+  }
+
+  /**
+   * The same policy with another one for callers of a tier.
+   *
+   * @param inTier the policies of the method there; without one of this name, it has no limits
+   */
+  PolicyPlan withTier(String tier, List<PolicyPlan> inTier) {
+    Map<String, PolicyPlan> all = new HashMap<>(tiers);
+    all.put(
+        tier,
+        inTier.stream()
+            .filter(each -> each.name.equals(name))
+            .findFirst()
+            .orElseGet(() -> with(List.of(), Optional.empty(), Map.of(), Map.of(), Map.of())));
+    return withTiers(all);
+  }
+
+  /** The same, decided before security because a policy of the method asks for that. */
+  PolicyPlan decidedBeforeSecurity() {
+    return with(charges, duplicates.map(DuplicateGuard::beforeSecurity), texts, codeNames, tiers);
+  }
+
+  /** The part of it that takes nothing from any rule. */
+  PolicyPlan withoutRules() {
+    return with(List.of(), duplicates, texts, codeNames, Map.of());
+  }
+
+  /** The part of it that some conditions select. */
+  PolicyPlan where(Predicate<Optional<Condition>> limits) {
+    return with(
+        charges.stream().filter(planned -> limits.test(planned.condition())).toList(),
+        duplicates.filter(guard -> limits.test(guard.condition())),
+        texts,
+        codeNames,
+        Map.of());
+  }
+
+  private PolicyPlan with(
+      List<PlannedCharge> some,
+      Optional<DuplicateGuard> guard,
+      Map<String, DenialText> text,
+      Map<String, String> names,
+      Map<String, PolicyPlan> others) {
+    return new PolicyPlan(
+        name, some, guard, text, names, failure, observed, beforeSecurity, others, log);
+  }
+
+  /**
+   * The same policy with names of its rules that no other rule of a call has.
+   *
+   * @param taken the names of the others; those of this one are added
+   */
+  PolicyPlan withDistinctNames(Set<String> taken) {
+    Map<String, String> renamed = new HashMap<>();
+    for (PlannedCharge planned : charges) {
+      for (String own : planned.ruleNames()) {
+        if (!renamed.containsKey(own)) {
+          String distinct = own;
+          for (int i = 2; !taken.add(distinct); i++) {
+            distinct = own + '-' + i;
+          }
+          renamed.put(own, distinct);
+        }
+      }
+    }
+    if (renamed.entrySet().stream().allMatch(name -> name.getKey().equals(name.getValue()))) {
+      return this;
+    }
+    return with(
+        charges.stream().map(planned -> planned.withRuleNames(renamed)).toList(),
+        duplicates,
+        byName(texts, renamed),
+        byName(codeNames, renamed),
+        tiers);
+  }
+
+  private static <T> Map<String, T> byName(Map<String, T> values, Map<String, String> renamed) {
+    Map<String, T> all = new HashMap<>();
+    values.forEach((name, value) -> all.put(renamed.getOrDefault(name, name), value));
+    return Map.copyOf(all);
+  }
+
+  /** Whether it bans subjects. */
+  boolean bans() {
+    return charges.stream().anyMatch(planned -> planned.rules().ban().isPresent());
+  }
+
+  /** Whether a rule of this name in header fields is one of its own. */
+  public boolean hasRule(String rule) {
+    return codeNames.containsKey(rule);
+  }
+
+  /** The names of its rules in the code, of those that are named otherwise in header fields. */
+  Map<String, String> otherNames() {
+    Map<String, String> other = new HashMap<>(codeNames);
+    other.entrySet().removeIf(name -> name.getKey().equals(name.getValue()));
+    return other;
+  }
+
+  /** The names of its rules in header fields. */
+  Set<String> ruleNames() {
+    Set<String> names = new HashSet<>();
+    charges.forEach(planned -> names.addAll(planned.ruleNames()));
+    return names;
+  }
+
+  /** The first of its rules that would deny a call; empty if none would. */
+  public Optional<RuleVerdict> wouldDeny(Verdict verdict) {
+    for (RuleVerdict rule : verdict.rules()) {
+      if (rule.violated() && hasRule(rule.rule().name())) {
+        return Optional.of(rule);
+      }
+    }
+    return duplicates.isPresent()
+        ? verdict.duplicate().filter(RuleVerdict::violated)
+        : Optional.empty();
+  }
+
+  /** Logs, at most once in ten seconds, that calls would be denied; it names no subject. */
+  void report() {
+    long calls = log.count();
+    if (calls > 0) {
+      Observed.LOG.info(
+          "The policy '{}' is only observed. Calls that it would have denied since the last message: {}",
+          name,
+          calls);
+    }
+  }
+
+  /** Creates the log when it is first needed, which is never while a limit is compiled. */
+  private static final class Observed {
+
+    static final Logger LOG = LoggerFactory.getLogger(PolicyPlan.class);
+  }
+}

@@ -1,0 +1,766 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.Charge;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.LimitCondition;
+import io.limiter.micronaut.annotation.ResultCost;
+import io.limiter.micronaut.definition.CallExpression;
+import io.limiter.micronaut.definition.CorrectableException;
+import io.limiter.micronaut.definition.LimitedMethod;
+import io.limiter.micronaut.definition.MemberSet;
+import io.limiter.micronaut.definition.Origin;
+import io.limiter.micronaut.definition.PolicyDefinition;
+import io.limiter.micronaut.definition.PolicyMember;
+import io.limiter.micronaut.definition.PolicyMember.Expressible;
+import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.plan.CompletionPlan.ActualCost;
+import io.limiter.micronaut.plan.PlannedCharge.Cost;
+import io.limiter.micronaut.plan.PlannedCharge.CountedCalls;
+import io.limiter.micronaut.subject.SubjectSource;
+import io.micronaut.core.annotation.AnnotationClassValue;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.ToIntFunction;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Plans one policy of a method, by its definitions. Rules that count the same calls of one subject
+ * under one limit key share its state, so they form one stack.
+ */
+final class PolicyPlanner {
+
+  private static final String NEVER_ANONYMOUS =
+      "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
+
+  // The defaults of @Ban.
+  private static final long DEFAULT_VIOLATIONS = 5;
+  private static final Duration DEFAULT_BAN = Duration.ofSeconds(60);
+  private static final long DEFAULT_GROWTH = 1;
+  private static final Duration DEFAULT_LONGEST = Duration.ofHours(24);
+
+  /**
+   * One key in the store.
+   *
+   * @param subjects who is counted, irrespective of how calls without a subject are limited
+   * @param kind the kind of calls that are counted
+   */
+  private record Owner(String limit, SubjectSource subjects, CountedCalls kind) {}
+
+  private record Price(Cost cost, Optional<ActualCost> actual) {
+
+    /** A call in flight takes one permit. */
+    static final Price ONE = new Price(Cost.ONE, Optional.empty());
+
+    @Override
+    public String toString() {
+      return cost + actual.map(bean -> ", resultCost = " + bean).orElse("");
+    }
+  }
+
+  /** What an owner is charged by. */
+  private static final class Owned {
+    final List<Rule> known = new ArrayList<>();
+    final List<Rule> anonymous = new ArrayList<>();
+    boolean deniesAnonymous;
+    Optional<Condition> condition = Optional.empty();
+    @Nullable Price price;
+    @Nullable BanRule ban;
+  }
+
+  private final MethodPlanner.PlanningBeans parts;
+  private final String name;
+  private final String description;
+  private final @Nullable LimitedMethod method;
+  private final Map<Owner, Owned> owners = new LinkedHashMap<>();
+  private final Map<String, DenialText> texts = new HashMap<>();
+  private final Map<String, String> codeNames = new HashMap<>();
+  private final Set<String> writtenNames = new TreeSet<>();
+  // The name of a rule follows from its numbers, so most rules have been read for their names.
+  private final Map<MemberSet, RuleReader.Read> rules = new HashMap<>();
+  private Optional<DuplicateGuard> guard = Optional.empty();
+  private CompletionPlan.@Nullable Failure failure;
+  private boolean observed;
+  private Optional<Origin> beforeSecurity = Optional.empty();
+
+  /**
+   * @param description the method's class, name and parameter types
+   * @param method null for a policy that exists only in settings, whose name is the description
+   */
+  PolicyPlanner(
+      MethodPlanner.PlanningBeans parts,
+      String name,
+      String description,
+      @Nullable LimitedMethod method) {
+    this.parts = parts;
+    this.name = name;
+    this.description = description;
+    this.method = method;
+  }
+
+  /**
+   * Adds a definition.
+   *
+   * @param usualLimit the limit key unless the definition has one
+   * @param guards whether it has the duplicate guard that counts, that of the nearest place
+   * @param ordinals distinguishes the expressions of one limit key
+   */
+  void add(PolicyDefinition policy, String usualLimit, boolean guards, Ordinals ordinals) {
+    MemberSet members = policy.members();
+    Optional<Condition> condition = condition(members);
+    String limit =
+        members
+            .get(PolicyMember.KEY)
+            .orElseGet(() -> condition.map(it -> usualLimit + " if " + it).orElse(usualLimit));
+    Anonymous anonymous = parts.subjects().anonymous(members, policy.anonymousRules().isPresent());
+    ToIntFunction<CallExpression> ordinal = each -> ordinals.of(limit, each);
+    SubjectSource source = parts.subjects().read(members, anonymous, ordinal);
+    Set<String> taken = new HashSet<>();
+    Map<String, MemberSet> written = policy.changedRules(this::nameOf, taken);
+    boolean wantsGuard = wantsGuard(members);
+    if (!policy.unlimited()) {
+      addRules(policy, limit, source, anonymous, condition, ordinal, written, taken);
+    }
+    writtenNames.addAll(taken);
+    observed |= members.isTrue(PolicyMember.OBSERVE);
+    if (guards) {
+      guard = Optional.of(guard(members, limit, source, condition));
+    }
+    if (beforeSecurity.isEmpty() && members.isTrue(PolicyMember.BEFORE_SECURITY)) {
+      beforeSecurity = members.find(PolicyMember.BEFORE_SECURITY).map(Written::origin);
+    }
+    boolean mayBeEmpty = members.find(PolicyMember.DUPLICATE).isPresent();
+    if (written.isEmpty() && !wantsGuard && !mayBeEmpty) {
+      throw new CorrectableException(
+          members.mistake(
+              "rules",
+              "{}",
+              "nothing is limited: give it a rule, add a @RateRule in the same place, or set preventDuplicate"));
+    }
+  }
+
+  private void addRules(
+      PolicyDefinition policy,
+      String limit,
+      SubjectSource source,
+      Anonymous anonymous,
+      Optional<Condition> condition,
+      ToIntFunction<CallExpression> ordinal,
+      Map<String, MemberSet> written,
+      Set<String> taken) {
+    MemberSet members = policy.members();
+    Map<SubjectSource, List<Named>> bySource = new LinkedHashMap<>();
+    bySource.put(source, new ArrayList<>());
+    written.forEach(
+        (codeName, rule) -> {
+          SubjectSource counted =
+              parts.subjects().isWrittenIn(rule)
+                  ? parts.subjects().read(rule, anonymous, ordinal)
+                  : source;
+          RuleReader.Read read = read(rule);
+          MethodChecks.requireSeenCompletion(method, rule, read.kind());
+          bySource
+              .computeIfAbsent(counted, any -> new ArrayList<>())
+              .add(new Named(read, codeName));
+        });
+    if (bySource.keySet().stream().noneMatch(SubjectSource::mayBeAnonymous)) {
+      members.reject(PolicyMember.ANONYMOUS, NEVER_ANONYMOUS);
+    }
+    bySource.values().removeIf(List::isEmpty);
+    List<Named> known = bySource.getOrDefault(source, List.of());
+    List<Named> others = anonymousRules(policy, source, known, anonymous, taken);
+    failure(members, bySource.values());
+    List<Rule> all =
+        Stream.concat(bySource.values().stream().flatMap(List::stream), others.stream())
+            .map(each -> each.read().rule())
+            .toList();
+    boolean costly = bySource.values().stream().anyMatch(PolicyPlanner::takeUnits);
+    CommonToRules values =
+        new CommonToRules(
+            members,
+            text(members),
+            new Price(
+                cost(members, all),
+                method == null ? Optional.empty() : resultCost(members, costly, method.streams())),
+            ban(members, bySource),
+            condition);
+    bySource.forEach(
+        (counted, rules) ->
+            add(limit, counted, rules, counted.equals(source) ? others : rules, values));
+  }
+
+  private RuleReader.Read read(MemberSet rule) {
+    return rules.computeIfAbsent(rule, parts.rules()::read);
+  }
+
+  private String nameOf(MemberSet rule) {
+    return read(rule).rule().name();
+  }
+
+  /** A rule with the name that it has in the code. */
+  private record Named(RuleReader.Read read, String codeName) {}
+
+  /** What one definition gives all its rules. */
+  private record CommonToRules(
+      MemberSet policy,
+      DenialText text,
+      Price price,
+      Optional<BanRule> ban,
+      Optional<Condition> condition) {}
+
+  private List<Named> anonymousRules(
+      PolicyDefinition policy,
+      SubjectSource source,
+      List<Named> otherwise,
+      Anonymous anonymous,
+      Set<String> taken) {
+    if (policy.anonymousRules().isEmpty()) {
+      return otherwise;
+    }
+    if (!source.mayBeAnonymous()) {
+      throw policy.members().mistake("anonymousRules", "{…}", NEVER_ANONYMOUS);
+    }
+    List<Named> read = new ArrayList<>();
+    policy
+        .changedAnonymousRules(this::nameOf, taken)
+        .forEach(
+            (codeName, rule) -> {
+              for (PolicyMember<?> member :
+                  List.of(PolicyMember.LIMIT_TYPE, PolicyMember.HEADER, PolicyMember.SUBJECT)) {
+                rule.reject(
+                    member,
+                    "this rule counts the subject of the surrounding @RateLimiter: remove it");
+              }
+              read.add(new Named(read(rule), codeName));
+            });
+    if (otherwise.isEmpty() || read.isEmpty() || anonymous == Anonymous.REJECT) {
+      throw policy
+          .members()
+          .mistake(
+              "anonymousRules",
+              names(read),
+              "they replace the rules for calls without a subject, which anonymous = REJECT would deny: set rules, anonymousRules and anonymous = ADDRESS");
+    }
+    return read;
+  }
+
+  private static List<String> names(List<Named> rules) {
+    return rules.stream().map(each -> each.read().rule().name()).toList();
+  }
+
+  /** Whether one of the rules takes the units of a call; a concurrency limit takes one permit. */
+  private static boolean takeUnits(List<Named> rules) {
+    return rules.stream().anyMatch(each -> each.read().kind() != CountedCalls.IN_FLIGHT);
+  }
+
+  private Optional<Condition> condition(MemberSet policy) {
+    Optional<Written<Expressible>> written = policy.find(PolicyMember.CONDITION);
+    if (written.isEmpty()) {
+      return Optional.empty();
+    }
+    Optional<CallExpression> expression = written.get().value().expression();
+    if (expression.isPresent()) {
+      return Optional.of(new Condition.OfArguments(expression.get()));
+    }
+    String bean = written.get().value().text();
+    return Optional.of(
+        new Condition.OfRequest(
+            bean,
+            parts
+                .beans()
+                .named(LimitCondition.class, bean)
+                .orElseThrow(
+                    () ->
+                        written
+                            .get()
+                            .origin()
+                            .mistake(
+                                "no bean of type %s has this name: give one @Named(\"%s\"), or write an expression over the arguments in the annotation, such as \"#{!order.draft}\""
+                                    .formatted(LimitCondition.class.getName(), bean)))
+                .object()));
+  }
+
+  /** All definitions of one policy must agree on which calls have failed. */
+  private void failure(MemberSet policy, Collection<List<Named>> rules) {
+    if (rules.stream().flatMap(List::stream).noneMatch(each -> each.read().kind().byOutcome())) {
+      policy.reject(
+          PolicyMember.FAILED_ON,
+          "it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or remove it");
+      return;
+    }
+    CompletionPlan.Failure written =
+        policy
+            .find(PolicyMember.FAILED_ON)
+            .map(
+                statuses ->
+                    new CompletionPlan.Failure(
+                        Optional.of(
+                            statuses(
+                                statuses,
+                                "name statuses, or remove it: then any exception is a failure, and any status of 400 and above"))))
+            .orElse(CompletionPlan.Failure.USUAL);
+    if (failure != null && !failure.equals(written)) {
+      throw policy.mistake(
+          PolicyMember.FAILED_ON,
+          text(written),
+          "another @RateLimiter of this method has failedOn = %s, and a call either fails or does not: give both the same"
+              .formatted(text(failure)));
+    }
+    failure = written;
+  }
+
+  private static String text(CompletionPlan.Failure failure) {
+    return failure.statuses().map(Set::toString).orElse("{}");
+  }
+
+  /** The statuses in a member, 400 to 599. */
+  static Set<Integer> statuses(Written<List<Integer>> written, String ifEmpty) {
+    if (written.value().isEmpty()) {
+      throw written.origin().mistake(ifEmpty);
+    }
+    for (int status : written.value()) {
+      if (status < 400 || status > 599) {
+        throw new Origin(
+                written.origin().key(),
+                written.origin().isSetting() ? written.origin().value() : "" + status,
+                written.origin().source())
+            .mistake("give it error statuses, 400 to 599");
+      }
+    }
+    return new TreeSet<>(written.value());
+  }
+
+  private static Cost cost(MemberSet policy, List<Rule> rules) {
+    Optional<Written<Expressible>> cost = policy.find(PolicyMember.COST);
+    if (cost.isEmpty()) {
+      return Cost.ONE;
+    }
+    if (rules.isEmpty()) {
+      policy.reject(PolicyMember.COST, "there is no rule to take it from: add rules, or remove it");
+    }
+    if (rules.stream().allMatch(rule -> rule instanceof ConcurrencyLimitRule)) {
+      policy.reject(
+          PolicyMember.COST,
+          "a concurrency limit takes one permit for each call, whatever its cost: add other rules, or remove it");
+    }
+    Optional<CallExpression> expression = cost.get().value().expression();
+    if (expression.isPresent()) {
+      return new Cost(expression.get());
+    }
+    int units = units(cost.get());
+    rules.stream()
+        // Only the algorithm itself knows the meaning of its count.
+        .filter(rule -> !(rule instanceof CustomRule))
+        .filter(rule -> !(rule instanceof ConcurrencyLimitRule)) // a call takes one permit
+        .filter(rule -> rule.capacity() < units)
+        .findFirst()
+        .ifPresent(
+            rule -> {
+              throw new CorrectableException(
+                  cost.get()
+                      .origin()
+                      .mistake(
+                          "the rule '%s' admits %d at once, so no call could ever be admitted: lower the cost, or raise its count"
+                              .formatted(rule.name(), rule.capacity())));
+            });
+    return new Cost(units);
+  }
+
+  private static int units(Written<Expressible> cost) {
+    try {
+      int units = Integer.parseInt(cost.value().text().strip());
+      if (units >= 1 && units <= Charge.MAX_COST) {
+        return units;
+      }
+    } catch (NumberFormatException noNumber) {
+      // Rejected below.
+    }
+    throw cost.origin()
+        .mistake(
+            "give it 1 to %d, or an expression over the arguments, such as \"#{count}\""
+                .formatted(Charge.MAX_COST));
+  }
+
+  /**
+   * The bean that computes the actual cost of a call.
+   *
+   * @param costly whether there are rules that take a cost
+   * @param streams whether the method returns a stream of values
+   */
+  private Optional<ActualCost> resultCost(MemberSet policy, boolean costly, boolean streams) {
+    Optional<Written<AnnotationClassValue<?>>> written = policy.find(PolicyMember.RESULT_COST);
+    if (written.isEmpty()) {
+      return Optional.empty();
+    }
+    Origin origin = written.get().origin();
+    if (!costly) {
+      throw origin.mistake(
+          "no rule takes a cost: a concurrency limit takes one permit for each call: add other rules, or remove it");
+    }
+    NamedBeans.FoundBean<ResultCost> bean = parts.beans().ofType(written.get(), ResultCost.class);
+    if (!policy.has(PolicyMember.COST)) {
+      throw origin.mistake(
+          "a call takes its units before its result is known: write cost = \"…\", an estimate");
+    }
+    if (streams) {
+      throw origin.mistake(
+          "the method streams, so there is no result to compute the cost from: let it return a list, a Mono or a CompletionStage, or remove it");
+    }
+    return Optional.of(new ActualCost(bean.type(), bean.object()));
+  }
+
+  /**
+   * At least one rule must count separate subjects: all calls together are never banned, since any
+   * client could then cause an outage.
+   */
+  private static Optional<BanRule> ban(MemberSet policy, Map<SubjectSource, List<Named>> rules) {
+    if (!policy.hasGroup("ban")) {
+      return Optional.empty();
+    }
+    BanRule ban = ban(policy);
+    List<SubjectSource> counted =
+        rules.entrySet().stream()
+            .filter(each -> takeUnits(each.getValue()))
+            .map(Map.Entry::getKey)
+            .toList();
+    String remedy =
+        rules.isEmpty()
+            ? "it has no rules that could deny calls: add rules, or remove it"
+            : counted.isEmpty()
+                ? "its rules limit calls in flight, and the time until a permit is free is unknown: add other rules, or remove it"
+                : counted.stream().noneMatch(PolicyPlanner::canBan)
+                    ? "its rules count all calls together, and banning all of them would be an outage: add a rule that distinguishes subjects, or remove it"
+                    : "";
+    if (!remedy.isEmpty()) {
+      throw mistakeInBan(policy, ban, remedy);
+    }
+    return Optional.of(ban);
+  }
+
+  private static RuntimeException mistakeInBan(MemberSet policy, BanRule ban, String remedy) {
+    return policy
+        .originOf("ban")
+        .filter(Origin::isSetting)
+        .map(setting -> (RuntimeException) setting.mistake(remedy))
+        .orElseGet(() -> policy.mistake("ban", text(ban), remedy));
+  }
+
+  /** Whether the subjects of a rule may be banned. */
+  private static boolean canBan(SubjectSource counted) {
+    return !(counted instanceof SubjectSource.Everybody);
+  }
+
+  private static BanRule ban(MemberSet policy) {
+    long violations = policy.get(PolicyMember.BAN_VIOLATIONS).orElse(DEFAULT_VIOLATIONS);
+    if (violations < 1 || violations > BanRule.MAX_VIOLATIONS) {
+      throw policy.mistake(
+          PolicyMember.BAN_VIOLATIONS, violations, "give it 1 to " + BanRule.MAX_VIOLATIONS);
+    }
+    Duration within = RuleReader.time(policy, PolicyMember.BAN_WITHIN, DEFAULT_BAN);
+    Duration time = RuleReader.time(policy, PolicyMember.BAN_TIME, DEFAULT_BAN);
+    long growth = policy.get(PolicyMember.BAN_GROWTH).orElse(DEFAULT_GROWTH);
+    if (growth < 1 || growth > BanRule.MAX_GROWTH) {
+      throw policy.mistake(PolicyMember.BAN_GROWTH, growth, "give it 1 to " + BanRule.MAX_GROWTH);
+    }
+    if (growth == 1) {
+      policy.reject(
+          PolicyMember.BAN_LONGEST, "it has no effect without a growth: set growth, or remove it");
+      return new BanRule((int) violations, within, time, 1, time);
+    }
+    Duration longest = RuleReader.time(policy, PolicyMember.BAN_LONGEST, DEFAULT_LONGEST);
+    if (longest.compareTo(time) < 0) {
+      throw policy.mistake(
+          PolicyMember.BAN_LONGEST,
+          longest,
+          "it is shorter than the first ban, %s: make it as long or longer".formatted(time));
+    }
+    return new BanRule((int) violations, within, time, (int) growth, longest);
+  }
+
+  /** The text of a ban for messages. */
+  private static String text(BanRule ban) {
+    return "%d within %s for %s%s"
+        .formatted(
+            ban.violations(),
+            ban.within(),
+            ban.time(),
+            ban.growth() == 1 ? "" : " × %d up to %s".formatted(ban.growth(), ban.longest()));
+  }
+
+  /** The response to a call that a rule denied. */
+  private DenialText text(MemberSet policy) {
+    return text(
+        policy, PolicyMember.STATUS, PolicyMember.CODE, message(policy, PolicyMember.MESSAGE));
+  }
+
+  private static DenialText text(
+      MemberSet policy,
+      PolicyMember<Long> status,
+      PolicyMember<String> code,
+      Optional<String> message) {
+    OptionalInt number = OptionalInt.empty();
+    if (policy.has(status)) {
+      long written = policy.get(status).orElse(0L);
+      if (written < 400 || written > 599) {
+        throw policy.mistake(status, written, "give it an error status, 400 to 599");
+      }
+      number = OptionalInt.of((int) written);
+    }
+    if (policy.get(code).filter(String::isBlank).isPresent()) {
+      policy.reject(code, "it is blank: write a code, or leave it out");
+    }
+    DenialText text = new DenialText(number, policy.get(code), message);
+    return text.equals(DenialText.NONE) ? DenialText.NONE : text;
+  }
+
+  private Optional<String> message(MemberSet policy, PolicyMember<String> member) {
+    Optional<String> message = policy.get(member);
+    try {
+      message.ifPresent(parts.requireUsable());
+    } catch (IllegalArgumentException e) {
+      throw policy.mistake(member, message.orElse(""), String.valueOf(e.getMessage()));
+    }
+    return message;
+  }
+
+  /**
+   * Adds the rules of one definition for one subject. A rule that is already present counts once.
+   * Calls without a subject are denied if any definition denies them.
+   */
+  private void add(
+      String limit,
+      SubjectSource source,
+      List<Named> known,
+      List<Named> anonymous,
+      CommonToRules values) {
+    Map<CountedCalls, List<Named>> anonymousByKind = byKind(anonymous);
+    Map<CountedCalls, List<Named>> knownByKind = byKind(known);
+    if (!knownByKind.keySet().equals(anonymousByKind.keySet())) {
+      throw values
+          .policy()
+          .mistake(
+              "anonymousRules",
+              names(anonymous),
+              "they replace the rules but count other calls: let both count the same kinds of calls (all, failures, successes, in flight, waiting)");
+    }
+    knownByKind.forEach(
+        (kind, rules) -> {
+          Owner owner = new Owner(limit, source.withAnonymous(Anonymous.ADDRESS), kind);
+          Owned owned = agree(owner, values);
+          owned.deniesAnonymous |= source.anonymous() == Anonymous.REJECT;
+          Map<RuleReader.Read, Rule> distinct = new HashMap<>();
+          put(rules, owned.known, distinct, values.text());
+          put(
+              anonymousByKind.getOrDefault(kind, List.of()),
+              owned.anonymous,
+              distinct,
+              values.text());
+        });
+  }
+
+  /** In the order in which the kinds first occur. */
+  private static Map<CountedCalls, List<Named>> byKind(List<Named> rules) {
+    Map<CountedCalls, List<Named>> kinds = new LinkedHashMap<>();
+    for (Named rule : rules) {
+      kinds.computeIfAbsent(rule.read().kind(), any -> new ArrayList<>()).add(rule);
+    }
+    return kinds;
+  }
+
+  /** Each key is charged once and has one kind of ban, so all definitions must agree on them. */
+  private Owned agree(Owner owner, CommonToRules values) {
+    Owned known = owners.get(owner);
+    if (known == null) {
+      known = new Owned();
+      known.condition = values.condition();
+      owners.put(owner, known);
+    } else if (!known.condition.equals(values.condition())) {
+      throw values
+          .policy()
+          .mistake(
+              PolicyMember.CONDITION,
+              values.condition().map(Object::toString).orElse(""),
+              "another @RateLimiter of this method counts the same subject under the same key with condition = \"%s\": give both the same condition, or other keys"
+                  .formatted(known.condition.map(Object::toString).orElse("")));
+    }
+    if (owner.kind == CountedCalls.IN_FLIGHT) {
+      return known;
+    }
+    if (known.price != null && !known.price.equals(values.price())) {
+      throw values
+          .policy()
+          .mistake(
+              PolicyMember.COST,
+              values.price(),
+              "other rules of this method count the same subject with cost = %s: give all of them one cost, or some of them their own key"
+                  .formatted(known.price));
+    }
+    known.price = values.price();
+    if (values.ban().isPresent() && canBan(owner.subjects)) {
+      if (known.ban != null && !known.ban.equals(values.ban().get())) {
+        throw mistakeInBan(
+            values.policy(),
+            values.ban().get(),
+            "another @RateLimiter of this method has ban = %s for the same subject: give both the same ban, or one of them its own key"
+                .formatted(text(known.ban)));
+      }
+      known.ban = values.ban().get();
+    }
+    return known;
+  }
+
+  private void put(
+      List<Named> added, List<Rule> to, Map<RuleReader.Read, Rule> distinct, DenialText text) {
+    for (Named each : added) {
+      Rule rule = distinct.get(each.read());
+      if (rule == null) {
+        if (to.contains(each.read().rule())) {
+          continue;
+        }
+        rule = distinct(each);
+        distinct.put(each.read(), rule);
+        codeNames.put(rule.name(), each.codeName());
+        if (!text.equals(DenialText.NONE)) {
+          texts.put(rule.name(), text);
+        }
+      }
+      if (!to.contains(rule)) {
+        to.add(rule);
+      }
+    }
+  }
+
+  /**
+   * The rule with a name of its own, since names distinguish the rules in header fields and bodies.
+   * One that is derived from the numbers gets a suffix, such as {@code 10-per-60s-2}.
+   */
+  private Rule distinct(Named named) {
+    Rule rule = named.read().rule();
+    String distinct = rule.name();
+    for (int i = 2; codeNames.containsKey(distinct); i++) {
+      if (named.read().named()) {
+        throw Origin.annotated(description, "@RateRule.name", distinct)
+            .mistake("another rule of this method has this name: give it another name");
+      }
+      distinct = rule.name() + '-' + i;
+    }
+    return rule.withName(distinct);
+  }
+
+  /** Whether the definition asks for a duplicate guard: in settings, any detail of one does. */
+  static boolean wantsGuard(MemberSet policy) {
+    Optional<Written<Boolean>> enabled = policy.find(PolicyMember.DUPLICATE);
+    if (enabled.filter(it -> it.origin().isSetting()).isPresent()) {
+      return enabled.get().value();
+    }
+    boolean detailed =
+        PolicyMember.ofPolicy().values().stream()
+            .filter(member -> member.path().startsWith("duplicate."))
+            .flatMap(member -> policy.find(member).stream())
+            .anyMatch(detail -> detail.origin().isSetting());
+    boolean wanted = detailed || policy.isTrue(PolicyMember.DUPLICATE);
+    if (!wanted) {
+      for (PolicyMember<Boolean> details :
+          List.of(PolicyMember.DUPLICATE_RULE, PolicyMember.DETAILS)) {
+        policy.reject(
+            details, "it has no effect without preventDuplicate = true: set that, or remove it");
+      }
+    }
+    return wanted;
+  }
+
+  private DuplicateGuard guard(
+      MemberSet policy, String limit, SubjectSource source, Optional<Condition> condition) {
+    Optional<String> message = message(policy, PolicyMember.DUPLICATE_MESSAGE);
+    return DuplicateGuardReader.read(
+        policy,
+        limit,
+        source,
+        method,
+        condition,
+        text(
+            policy,
+            PolicyMember.DUPLICATE_STATUS,
+            PolicyMember.DUPLICATE_CODE,
+            message.or(() -> policy.get(PolicyMember.MESSAGE))));
+  }
+
+  /** The names of the rules in the code and in lists, which settings and overrides may use. */
+  Set<String> writtenNames() {
+    return writtenNames;
+  }
+
+  /** The policy; it may be empty. */
+  PolicyPlan plan() {
+    List<PlannedCharge> charges = new ArrayList<>();
+    owners.forEach(
+        (owner, owned) -> {
+          Price price = owned.price == null ? Price.ONE : owned.price;
+          charges.add(
+              new PlannedCharge(
+                  owner.limit,
+                  owned.deniesAnonymous
+                      ? owner.subjects.withAnonymous(Anonymous.REJECT)
+                      : owner.subjects,
+                  stack(owner, owned, owned.known),
+                  stack(owner, owned, owned.anonymous),
+                  price.cost,
+                  price.actual,
+                  owned.condition,
+                  observed));
+        });
+    return new PolicyPlan(
+        name,
+        charges,
+        observed ? guard.map(DuplicateGuard::observe) : guard,
+        Map.copyOf(texts),
+        Map.copyOf(codeNames),
+        failure == null ? CompletionPlan.Failure.USUAL : failure,
+        observed,
+        beforeSecurity,
+        Map.of(),
+        new LogThrottle());
+  }
+
+  private RuleStack stack(Owner owner, Owned owned, List<Rule> rules) {
+    try {
+      RuleStack stack = RuleStack.of(rules).withCounting(owner.kind.counting());
+      return owned.ban == null ? stack : stack.withBan(owned.ban);
+    } catch (IllegalArgumentException e) {
+      throw Origin.annotated(description, "@RateRule", rules.stream().map(Rule::name).toList())
+          .mistake(String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** Numbers the expressions of each limit key; equal expressions have one number. */
+  static final class Ordinals {
+
+    private final Map<String, List<CallExpression>> expressions = new HashMap<>();
+
+    int of(String limit, CallExpression expression) {
+      List<CallExpression> ordered = expressions.computeIfAbsent(limit, any -> new ArrayList<>());
+      if (!ordered.contains(expression)) {
+        ordered.add(expression);
+      }
+      return ordered.indexOf(expression);
+    }
+  }
+}

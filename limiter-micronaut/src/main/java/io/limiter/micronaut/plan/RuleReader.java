@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
+import io.limiter.core.rule.LeakyBucketRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.TokenBucketRule;
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.config.LimiterConfiguration;
+import io.limiter.micronaut.definition.MemberSet;
+import io.limiter.micronaut.definition.Origin;
+import io.limiter.micronaut.definition.PolicyMember;
+import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.plan.PlannedCharge.CountedCalls;
+import io.micronaut.core.annotation.AnnotationClassValue;
+import io.micronaut.core.annotation.Internal;
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Optional;
+
+/** Makes a rule of its definition. Unless its name is written, it is derived from its numbers. */
+@Internal
+public final class RuleReader {
+
+  // The defaults of the annotations: definitions have only the members that are written.
+  private static final long DEFAULT_COUNT = 10;
+  public static final Duration DEFAULT_TIME = Duration.ofSeconds(60);
+  private static final long DEFAULT_DUPLICATE_COUNT = 1;
+  private static final Duration DEFAULT_DUPLICATE_TIME = Duration.ofSeconds(5);
+
+  private static final List<String> ALGORITHMS =
+      List.of("custom", "fixed-window", "token-bucket", "leaky-bucket", "algorithm");
+
+  private final NamedBeans beans;
+  private final LimiterConfiguration configuration;
+
+  public RuleReader(NamedBeans beans, LimiterConfiguration configuration) {
+    this.beans = beans;
+    this.configuration = configuration;
+  }
+
+  /**
+   * A rule that was read.
+   *
+   * @param named whether its name was written, not derived from the numbers
+   * @param kind the kind of calls that it counts
+   */
+  record Read(Rule rule, boolean named, CountedCalls kind) {}
+
+  /** The name of a rule by its members. */
+  String nameOf(MemberSet rule) {
+    return read(rule).rule().name();
+  }
+
+  Read read(MemberSet members) {
+    long count = members.get(PolicyMember.COUNT).orElse(DEFAULT_COUNT);
+    if (count < 1) {
+      throw members.mistake(PolicyMember.COUNT, count, "give it 1 or more");
+    }
+    boolean inFlight =
+        members.get(PolicyMember.ALGORITHM).orElse(null) == Algorithm.CONCURRENCY_LIMIT;
+    Duration window =
+        inFlight ? permitDuration(members) : time(members, PolicyMember.TIME, DEFAULT_TIME);
+    Rule rule = rule(members, count, window);
+    CountedCalls kind = kind(members, rule);
+    Optional<String> name = members.get(PolicyMember.NAME);
+    try {
+      return new Read(name.map(rule::withName).orElse(rule), name.isPresent(), kind);
+    } catch (IllegalArgumentException e) {
+      throw members.mistake(PolicyMember.NAME, name.orElse(""), String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** The rule of a duplicate guard: a log, which can give a single submission back. */
+  static Rule duplicateRule(MemberSet members) {
+    long count = members.get(PolicyMember.DUPLICATE_COUNT).orElse(DEFAULT_DUPLICATE_COUNT);
+    if (count < 1) {
+      throw members.mistake(PolicyMember.DUPLICATE_COUNT, count, "give it 1 or more");
+    }
+    if (count > SlidingWindowLog.MAX_COUNT) {
+      throw members.mistake(
+          PolicyMember.DUPLICATE_COUNT, count, "give it 1 to " + SlidingWindowLog.MAX_COUNT);
+    }
+    Rule rule =
+        SlidingWindowLog.of(
+            count, time(members, PolicyMember.DUPLICATE_TIME, DEFAULT_DUPLICATE_TIME));
+    try {
+      return members.get(PolicyMember.DUPLICATE_NAME).map(rule::withName).orElse(rule);
+    } catch (IllegalArgumentException e) {
+      throw members.mistake(
+          PolicyMember.DUPLICATE_NAME,
+          members.get(PolicyMember.DUPLICATE_NAME).orElse(""),
+          String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** The time in a member, within the bounds of every window. */
+  static Duration time(MemberSet members, PolicyMember<Duration> member, Duration otherwise) {
+    Optional<Written<Duration>> written = members.find(member);
+    if (written.isEmpty()) {
+      return otherwise;
+    }
+    Duration time = written.get().value();
+    Origin origin = written.get().origin();
+    if (!origin.isSetting() && (time.isNegative() || time.isZero())) {
+      throw origin.mistake("give it 1 or more");
+    }
+    if (time.compareTo(Rule.MIN_WINDOW) < 0 || time.compareTo(Rule.MAX_WINDOW) > 0) {
+      throw origin.mistake("give it 1 ms to 366 days");
+    }
+    if (time.toNanosPart() % 1_000 != 0) {
+      throw origin.mistake("give it whole microseconds");
+    }
+    return time;
+  }
+
+  private static Duration permitDuration(MemberSet members) {
+    Duration time = time(members, PolicyMember.TIME, ConcurrencyLimitRule.DEFAULT_PERMIT_DURATION);
+    if (time.compareTo(ConcurrencyLimitRule.MIN_PERMIT_DURATION) < 0
+        || time.compareTo(ConcurrencyLimitRule.MAX_PERMIT_DURATION) > 0) {
+      throw written(members, PolicyMember.TIME)
+          .mistake(
+              "it is the time after which a concurrency permit expires. A permit is renewed each third of it, so it must be longer than a pause of the service; it is also the time for which a permit stays taken if the service dies: give it 1 s to 1 h");
+    }
+    return time;
+  }
+
+  private static <T> Origin written(MemberSet members, PolicyMember<T> member) {
+    return members.find(member).orElseThrow().origin();
+  }
+
+  private static CountedCalls kind(MemberSet members, Rule rule) {
+    Counts counts = members.get(PolicyMember.COUNTS).orElse(Counts.ALL);
+    if (rule.waits() && counts != Counts.ALL) {
+      throw members.mistake(
+          PolicyMember.COUNTS,
+          counts,
+          "a leaky bucket assigns each call its turn on arrival, and a turn that has passed cannot be refunded: remove it, and let another rule count by outcome");
+    }
+    boolean inFlight = rule instanceof ConcurrencyLimitRule;
+    if (inFlight && counts != Counts.ALL) {
+      throw members.mistake(
+          PolicyMember.COUNTS,
+          counts,
+          "algorithm = CONCURRENCY_LIMIT counts calls while they run, when their completion is not yet known: remove it, or write another algorithm");
+    }
+    return switch (counts) {
+      case ALL ->
+          inFlight
+              ? CountedCalls.IN_FLIGHT
+              : rule.waits() ? CountedCalls.WAITING : CountedCalls.ALL;
+      case FAILURES -> CountedCalls.FAILURES;
+      case SUCCESSES -> CountedCalls.SUCCESSES;
+    };
+  }
+
+  private Rule rule(MemberSet rule, long count, Duration window) {
+    List<String> written = ALGORITHMS.stream().filter(rule::hasGroup).toList();
+    if (written.size() > 1) {
+      throw rule.originOf(written.get(1))
+          .orElseThrow()
+          .mistake(
+              "%s already defines how the rule counts: remove one of them"
+                  .formatted(annotated(written.get(0), rule)));
+    }
+    String how = written.isEmpty() ? "" : written.get(0);
+    Algorithm algorithm = rule.get(PolicyMember.ALGORITHM).orElse(Algorithm.SLIDING_WINDOW_LOG);
+    if (how.isEmpty() || how.equals("algorithm")) {
+      if (algorithm == Algorithm.SLIDING_WINDOW_LOG) {
+        requireLogged(rule, count);
+        return SlidingWindowLog.of(count, window);
+      }
+      if (algorithm == Algorithm.CONCURRENCY_LIMIT) {
+        return concurrency(rule, count, window);
+      }
+    }
+    if (count > Rule.MAX_COUNT) {
+      throw rule.mistake(PolicyMember.COUNT, count, "give it 1 to " + Rule.MAX_COUNT);
+    }
+    return switch (how) {
+      case "custom" -> custom(rule, count, window);
+      case "fixed-window" -> fixedWindow(rule, count, window);
+      case "token-bucket" -> tokenBucket(rule, count, window);
+      case "leaky-bucket" -> leakyBucket(rule, count, window);
+      default ->
+          switch (algorithm) {
+            case SLIDING_WINDOW_COUNTER -> SlidingWindowCounter.of(count, window);
+            case FIXED_WINDOW -> FixedWindowRule.of(count, window);
+            default -> TokenBucketRule.of(count, count, window);
+          };
+    };
+  }
+
+  /** The name of a group as it is written there. */
+  private static String annotated(String group, MemberSet rule) {
+    return rule.originOf(group).filter(Origin::isSetting).isPresent()
+        ? group
+        : group
+            .replace("fixed-window", "fixedWindow")
+            .replace("token-bucket", "tokenBucket")
+            .replace("leaky-bucket", "leakyBucket");
+  }
+
+  private void requireLogged(MemberSet rule, long count) {
+    if (count > SlidingWindowLog.MAX_COUNT) {
+      throw rule.mistake(
+          PolicyMember.COUNT,
+          count,
+          "an exact log stores every call: give it at most %d, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which store only one or two numbers"
+              .formatted(SlidingWindowLog.MAX_COUNT));
+    }
+    if (count > configuration.maxCount()) {
+      throw rule.mistake(
+          PolicyMember.COUNT,
+          count,
+          "an exact log stores every call, so counts are limited to %d: lower it, or raise %s.max-count, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which store only one or two numbers"
+              .formatted(configuration.maxCount(), LimiterConfiguration.PREFIX));
+    }
+  }
+
+  private static ConcurrencyLimitRule concurrency(MemberSet rule, long count, Duration permit) {
+    if (count > ConcurrencyLimitRule.MAX_COUNT) {
+      throw rule.mistake(
+          PolicyMember.COUNT,
+          count,
+          "each call in flight is stored separately: give it 1 to "
+              + ConcurrencyLimitRule.MAX_COUNT);
+    }
+    return ConcurrencyLimitRule.of(count, permit);
+  }
+
+  private static TokenBucketRule tokenBucket(MemberSet rule, long count, Duration interval) {
+    long refill = rule.get(PolicyMember.REFILL).orElse(count);
+    if (refill < 1 || refill > Rule.MAX_COUNT) {
+      throw rule.mistake(
+          PolicyMember.REFILL,
+          refill,
+          "give it 1 to %d, or leave it out to use count".formatted(Rule.MAX_COUNT));
+    }
+    long initial = rule.get(PolicyMember.INITIAL).orElse(-1L);
+    if (initial < -1 || initial > count) {
+      throw rule.mistake(
+          PolicyMember.INITIAL,
+          initial,
+          "give it 0 to %d, which is its count, or leave it out to start with a full bucket"
+              .formatted(count));
+    }
+    try {
+      return new TokenBucketRule(
+          count + "-at-" + Rule.nameOf(refill, interval),
+          count,
+          refill,
+          interval,
+          !rule.isFalse(PolicyMember.GREEDY),
+          initial == -1 ? count : initial);
+    } catch (IllegalArgumentException e) {
+      String why = String.valueOf(e.getMessage());
+      throw rule.has(PolicyMember.REFILL)
+          ? rule.mistake(PolicyMember.REFILL, refill, why)
+          : rule.mistake(PolicyMember.COUNT, count, why);
+    }
+  }
+
+  private CustomRule custom(MemberSet rule, long count, Duration window) {
+    Written<AnnotationClassValue<?>> own = rule.find(PolicyMember.CUSTOM).orElseThrow();
+    NamedBeans.FoundBean<CustomAlgorithm> bean = beans.ofType(own, CustomAlgorithm.class);
+    if (!bean.isSingleton()) {
+      throw own.origin()
+          .mistake("Redis is given the script of one bean of this type: make it a @Singleton");
+    }
+    List<Double> parameters = rule.get(PolicyMember.PARAMETERS).orElse(List.of());
+    if (parameters.size() > CustomRule.MAX_PARAMETERS
+        || !parameters.stream().allMatch(Double::isFinite)) {
+      throw rule.mistake(
+          PolicyMember.PARAMETERS,
+          parameters,
+          "give it at most %d finite numbers".formatted(CustomRule.MAX_PARAMETERS));
+    }
+    try {
+      return CustomRule.of(bean.object().get(), count, window, parameters.toArray(Double[]::new));
+    } catch (IllegalArgumentException e) {
+      throw own.origin().mistake(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static LeakyBucketRule leakyBucket(MemberSet rule, long count, Duration window) {
+    long queue = rule.get(PolicyMember.QUEUE).orElse(0L);
+    if (queue < 1 || queue > LeakyBucketRule.MAX_QUEUE) {
+      throw rule.mistake(
+          PolicyMember.QUEUE,
+          queue,
+          "give it 1 to %d, the number of calls that may wait for their turn; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
+              .formatted(LeakyBucketRule.MAX_QUEUE));
+    }
+    Duration maxWait = time(rule, PolicyMember.MAX_WAIT, untilTheLast((int) queue, count, window));
+    if (maxWait.compareTo(LeakyBucketRule.MAX_WAIT) > 0) {
+      throw written(rule, PolicyMember.MAX_WAIT)
+          .mistake("the client's connection stays open meanwhile: give it at most 5 minutes");
+    }
+    try {
+      return LeakyBucketRule.of(count, window, (int) queue, maxWait)
+          .withFair(!rule.isFalse(PolicyMember.FAIR));
+    } catch (IllegalArgumentException e) {
+      PolicyMember<?> member =
+          rule.has(PolicyMember.MAX_WAIT) ? PolicyMember.MAX_WAIT : PolicyMember.QUEUE;
+      throw written(rule, member).mistake(String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** Whole milliseconds, rounded up, so that the queue's last place can be used. */
+  private static Duration untilTheLast(int queue, long count, Duration window) {
+    double millis = Math.ceil((double) window.toNanos() / 1e6 / count * queue);
+    double longest = LeakyBucketRule.MAX_WAIT.toMillis();
+    return Duration.ofMillis((long) Math.max(1, Math.min(millis, longest)));
+  }
+
+  private FixedWindowRule fixedWindow(MemberSet rule, long count, Duration window) {
+    FixedWindowRule unaligned = FixedWindowRule.of(count, window);
+    Optional<Alignment> alignment = alignment(rule);
+    try {
+      return alignment.map(unaligned::alignedTo).orElse(unaligned);
+    } catch (IllegalArgumentException e) {
+      String why = String.valueOf(e.getMessage());
+      throw rule.find(PolicyMember.TIME)
+          .map(time -> time.origin().mistake(why))
+          .orElseGet(() -> rule.mistake(PolicyMember.TIME, DEFAULT_TIME, why));
+    }
+  }
+
+  private Optional<Alignment> alignment(MemberSet rule) {
+    if (rule.isFalse(PolicyMember.ALIGNED)) {
+      for (PolicyMember<?> member : List.of(PolicyMember.ZONE, PolicyMember.ANCHOR)) {
+        rule.reject(member, "only aligned windows have it: write aligned = true, or remove it");
+      }
+      return Optional.empty();
+    }
+    Optional<ZoneId> zone = rule.find(PolicyMember.ZONE).map(RuleReader::zone);
+    Optional<LocalDateTime> anchor = rule.find(PolicyMember.ANCHOR).map(RuleReader::anchor);
+    return rule.isTrue(PolicyMember.ALIGNED) || zone.isPresent() || anchor.isPresent()
+        ? Optional.of(new Alignment(zone.orElseGet(configuration::zone), anchor))
+        : Optional.empty();
+  }
+
+  private static ZoneId zone(Written<String> zone) {
+    try {
+      return ZoneId.of(zone.value());
+    } catch (DateTimeException unknown) {
+      throw zone.origin()
+          .mistake("there is no such time zone: write one such as UTC or Europe/Berlin");
+    }
+  }
+
+  private static LocalDateTime anchor(Written<String> written) {
+    try {
+      LocalDateTime anchor = LocalDateTime.parse(written.value());
+      if (anchor.truncatedTo(ChronoUnit.MICROS).equals(anchor)) {
+        return anchor;
+      }
+    } catch (DateTimeException unreadable) {
+      // Rejected below.
+    }
+    throw written
+        .origin()
+        .mistake(
+            "it is not a local time in whole microseconds: write one such as 2024-01-01T00:00");
+  }
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.config.LimiterConfiguration;
+import io.limiter.micronaut.definition.CallExpression;
+import io.limiter.micronaut.definition.MemberSet;
+import io.limiter.micronaut.definition.PolicyMember;
+import io.limiter.micronaut.definition.PolicyMember.Expressible;
+import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.subject.SubjectSource;
+import io.micronaut.core.annotation.Internal;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.ToIntFunction;
+import java.util.regex.Pattern;
+
+/** Finds who is counted, by the definition of a policy or of a rule. */
+@Internal
+public final class SubjectReader {
+
+  /** A field name of RFC 9110, section 5.6.2, with a bounded length. */
+  private static final Pattern HEADER_NAME = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}");
+
+  private final NamedBeans beans;
+  private final LimiterConfiguration configuration;
+
+  public SubjectReader(NamedBeans beans, LimiterConfiguration configuration) {
+    this.beans = beans;
+    this.configuration = configuration;
+  }
+
+  /** Whether a rule has its own subject. */
+  boolean isWrittenIn(MemberSet rule) {
+    return rule.has(PolicyMember.LIMIT_TYPE)
+        || rule.has(PolicyMember.HEADER)
+        || rule.has(PolicyMember.SUBJECT);
+  }
+
+  /**
+   * How calls without a subject are limited.
+   *
+   * @param ownRules whether there are rules for them
+   */
+  Anonymous anonymous(MemberSet policy, boolean ownRules) {
+    return policy
+        .get(PolicyMember.ANONYMOUS)
+        .orElseGet(() -> ownRules ? Anonymous.ADDRESS : configuration.anonymous());
+  }
+
+  /**
+   * @param who the policy or the rule with the subject
+   * @param ordinals distinguishes the expressions of one limit
+   */
+  SubjectSource read(MemberSet who, Anonymous anonymous, ToIntFunction<CallExpression> ordinals) {
+    rejectSeveral(who);
+    if (who.has(PolicyMember.SUBJECT)) {
+      Written<Expressible> subject = who.find(PolicyMember.SUBJECT).orElseThrow();
+      if (subject.origin().isSetting()) {
+        return namedResolver(subject, anonymous);
+      }
+      CallExpression expression =
+          expression(
+              subject,
+              "it is the same for every call: write an expression over the arguments, such as \"#{phone}\", or use limitType = GLOBAL");
+      return new SubjectSource.Expression(expression, ordinals.applyAsInt(expression));
+    }
+    if (who.has(PolicyMember.RESOLVER)) {
+      NamedBeans.FoundBean<SubjectResolver> bean =
+          beans.ofType(who.find(PolicyMember.RESOLVER).orElseThrow(), SubjectResolver.class);
+      return new SubjectSource.Resolver(bean.type(), anonymous, bean.object());
+    }
+    LimitType type =
+        who.get(PolicyMember.LIMIT_TYPE)
+            .orElse(who.has(PolicyMember.HEADER) ? LimitType.HEADER : LimitType.IP);
+    return switch (type) {
+      case IP -> new SubjectSource.Address();
+      case USER_ID -> new SubjectSource.User(anonymous);
+      case GLOBAL -> new SubjectSource.Everybody();
+      case HEADER -> new SubjectSource.Header(header(who), anonymous);
+    };
+  }
+
+  /**
+   * The expression in a member.
+   *
+   * @param otherwise the remedy for a text that is not an expression
+   */
+  static CallExpression expression(Written<Expressible> written, String otherwise) {
+    return written.value().expression().orElseThrow(() -> written.origin().mistake(otherwise));
+  }
+
+  private static void rejectSeveral(MemberSet who) {
+    List<PolicyMember<?>> written =
+        List.<PolicyMember<?>>of(PolicyMember.SUBJECT, PolicyMember.RESOLVER, PolicyMember.HEADER)
+            .stream()
+            .filter(who::has)
+            .toList();
+    if (written.size() > 1) {
+      who.reject(
+          written.get(1),
+          "%s already defines who is counted: remove one of them".formatted(written.get(0)));
+    }
+    LimitType type = who.get(PolicyMember.LIMIT_TYPE).orElse(null);
+    if (type != null && who.has(PolicyMember.RESOLVER)) {
+      throw who.mistake(
+          PolicyMember.LIMIT_TYPE,
+          type,
+          "the resolver already defines who is counted: remove one of them");
+    }
+    if (type != null && type != LimitType.HEADER && who.has(PolicyMember.HEADER)) {
+      throw who.mistake(
+          PolicyMember.LIMIT_TYPE, type, "a header is counted by limitType = HEADER: write that");
+    }
+  }
+
+  private static String header(MemberSet who) {
+    String name = who.get(PolicyMember.HEADER).orElse("");
+    if (name.isEmpty()) {
+      throw who.mistake(
+          PolicyMember.HEADER, "\"\"", "name the header, such as header = \"X-Api-Key\"");
+    }
+    if (!HEADER_NAME.matcher(name).matches()) {
+      throw who.mistake(
+          PolicyMember.HEADER, name, "no header can have this name: write one such as X-Api-Key");
+    }
+    return name.toLowerCase(Locale.ROOT);
+  }
+
+  /** A configured subject is the name of a resolver: an expression is compiled. */
+  private SubjectSource namedResolver(Written<Expressible> bean, Anonymous anonymous) {
+    String name = bean.value().text();
+    NamedBeans.FoundBean<SubjectResolver> named =
+        beans
+            .named(SubjectResolver.class, name)
+            .orElseThrow(
+                () ->
+                    bean.origin()
+                        .mistake(
+                            "no bean of type %s has this name: give one @Named(\"%s\"); an expression can only be written in an annotation"
+                                .formatted(SubjectResolver.class.getName(), name)));
+    return new SubjectSource.Resolver(named.type(), anonymous, named.object());
+  }
+}
