@@ -144,7 +144,8 @@ class DashboardTest {
             "LimiterFallbackDecides",
             "LimiterBreakerOpen",
             "LimiterDenialsTenfold",
-            "LimiterProcessLate");
+            "LimiterProcessLate",
+            "LimiterSharedSettingsProblem");
     for (Map<String, Object> alert : alerts) {
       Map<?, ?> annotations = (Map<?, ?>) alert.get("annotations");
       assertThat(annotations.get("summary").toString()).isNotBlank();
@@ -183,7 +184,12 @@ class DashboardTest {
     String observed = "sms-code";
     Map<String, Object> settings =
         Map.of(
-            "limiter.deny-cache.enabled", true, "limiter.policies." + observed + ".observe", true);
+            "limiter.deny-cache.enabled",
+            true,
+            "limiter.redis.shared-settings.enabled",
+            true,
+            "limiter.policies." + observed + ".observe",
+            true);
     Map<String, Set<String>> metrics = new HashMap<>();
     try (Demo demo = new Demo(Demo.newService(), settings)) {
       for (int i = 0; i < 12; i++) {
