@@ -59,7 +59,7 @@ final class RouteLimits {
           methods.isEmpty()
               || other.methods.isEmpty()
               || methods.stream().anyMatch(other.methods::contains);
-      return sameMethod && meet(segments(pattern), segments(other.pattern));
+      return sameMethod && meet(pattern, other.pattern);
     }
 
     boolean holds(String method, String raw, String plain) {
@@ -112,23 +112,37 @@ final class RouteLimits {
     }
   }
 
-  /** Whether one path may match both patterns. */
-  static boolean meet(List<String> one, List<String> other) {
-    if (one.isEmpty() || other.isEmpty()) {
-      return Stream.of(one, other).flatMap(List::stream).allMatch("**"::equals);
+  /**
+   * Whether one path may match both patterns. It compares from the last segments to the first:
+   * recursion would take exponential time where both have many {@code **}.
+   */
+  static boolean meet(String pattern, String other) {
+    List<String> one = segments(pattern);
+    List<String> two = segments(other);
+    boolean[] after = new boolean[two.size() + 1]; // by where the rest of the other begins
+    for (int i = one.size(); i >= 0; i--) {
+      boolean[] here = new boolean[two.size() + 1];
+      for (int j = two.size(); j >= 0; j--) {
+        boolean left = i < one.size();
+        boolean right = j < two.size();
+        if ((left && one.get(i).equals("**")) || (right && two.get(j).equals("**"))) {
+          here[j] = (left && after[j]) || (right && here[j + 1]);
+        } else if (left && right) {
+          here[j] = after[j + 1] && segmentsMeet(one.get(i), two.get(j));
+        } else {
+          here[j] = !left && !right;
+        }
+      }
+      after = here;
     }
-    List<String> rest = one.subList(1, one.size());
-    List<String> otherRest = other.subList(1, other.size());
-    if (one.get(0).equals("**") || other.get(0).equals("**")) {
-      return meet(one.get(0).equals("**") ? rest : one, one.get(0).equals("**") ? other : otherRest)
-          || meet(
-              one.get(0).equals("**") ? one : rest, one.get(0).equals("**") ? otherRest : other);
-    }
-    boolean wild = one.get(0).contains("*") && other.get(0).contains("*");
-    return (wild
-            || PathMatcher.ANT.matches(one.get(0), other.get(0))
-            || PathMatcher.ANT.matches(other.get(0), one.get(0)))
-        && meet(rest, otherRest);
+    return after[0];
+  }
+
+  /** Two segments with wildcards are not compared further: they may meet. */
+  private static boolean segmentsMeet(String one, String other) {
+    return (one.contains("*") && other.contains("*"))
+        || PathMatcher.ANT.matches(one, other)
+        || PathMatcher.ANT.matches(other, one);
   }
 
   private static List<String> segments(String pattern) {
