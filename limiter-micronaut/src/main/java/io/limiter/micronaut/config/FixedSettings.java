@@ -3,6 +3,7 @@ package io.limiter.micronaut.config;
 
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
+import io.limiter.micronaut.definition.PolicyMember;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
@@ -111,9 +112,6 @@ public final class FixedSettings {
                   "limiter.zone"))
           .collect(Collectors.toUnmodifiableSet());
 
-  /** Micronaut does not strip the word: one with a space would be read as false. */
-  private static final Set<String> WORDS = Set.of("true", "on", "yes", "false", "off", "no");
-
   private final UnknownSettings unknown = new UnknownSettings();
   private final Map<String, Integer> atStart;
   private List<String> changed = List.of();
@@ -161,7 +159,9 @@ public final class FixedSettings {
         .forEach(
             name ->
                 text(name, settings)
-                    .filter(word -> !WORDS.contains(word.toLowerCase(Locale.ROOT)))
+                    // Not stripped: Micronaut reads a word with a space as false.
+                    .filter(
+                        word -> !PolicyMember.SWITCH_WORDS.contains(word.toLowerCase(Locale.ROOT)))
                     .ifPresent(
                         word ->
                             mistakes.add("%s = %s: give it true or false".formatted(name, word))));

@@ -37,14 +37,14 @@ public final class PolicyMember<T> {
   private static final Map<String, PolicyMember<?>> POLICY = new LinkedHashMap<>();
   private static final Map<String, PolicyMember<?>> RULE = new LinkedHashMap<>();
 
-  // MemberSet that exclude each other: a change that sets one replaces the others.
+  // Members that exclude each other: a change that sets one replaces the others.
   private static final String WHO = "who";
   private static final String HOW = "how";
   private static final String SAME = "same";
   private static final String RELEASE = "release";
 
-  /** Micronaut reads every other word as false, a mistyped true as well. */
-  private static final Set<String> SWITCHES = Set.of("true", "on", "yes", "false", "off", "no");
+  /** The words for a boolean. Micronaut reads every other as false, a mistyped true as well. */
+  public static final Set<String> SWITCH_WORDS = Set.of("true", "on", "yes", "false", "off", "no");
 
   private static final String WHOLE_NUMBERS = "give it whole numbers, such as 404, 409";
 
@@ -272,7 +272,7 @@ public final class PolicyMember<T> {
     }
     boolean misread =
         type() == Boolean.class
-            ? !SWITCHES.contains(text.strip().toLowerCase(Locale.ROOT))
+            ? !SWITCH_WORDS.contains(text.strip().toLowerCase(Locale.ROOT))
             : type() == Duration.class && text.strip().chars().allMatch(Character::isDigit);
     return misread
         ? Optional.empty()

@@ -93,7 +93,7 @@ public final class LimitsEndpoint {
   private static final List<String> OPERATIONS =
       List.of(LOOK, RESET, LIFT_BAN, OVERRIDE, END_OVERRIDE);
 
-  // MemberSet of the body of an override.
+  // Members of the body of an override.
   private static final String COUNTS = "counts";
   private static final String UNLIMITED = "unlimited";
   private static final String TIME = "time";

@@ -7,6 +7,7 @@ import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.definition.LimitedMethod;
+import io.limiter.micronaut.definition.Origin;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.core.annotation.AnnotationMetadata;
@@ -71,11 +72,8 @@ record AnnotatedPlace(
     List<AnnotatedPlace> limited = new ArrayList<>();
     for (AnnotatedPlace place : of(all)) {
       if (place.exempt() && !place.isEmpty()) {
-        throw AnnotationReader.mistake(
-            description,
-            "@NoRateLimit",
-            "beside " + place.written(),
-            "one contradicts the other: remove one of them");
+        throw Origin.annotated(description, "@NoRateLimit", "beside " + place.written())
+            .mistake("one contradicts the other: remove one of them");
       }
       if (place.exempt()) {
         break;
@@ -105,11 +103,9 @@ record AnnotatedPlace(
       AnnotationMetadata method, String description, AnnotatedPlace place) {
     for (String type : List.of(SERVER_FILTER, SERVER_WEB_SOCKET)) {
       if (!place.onMethod() && method.hasStereotype(type)) {
-        throw AnnotationReader.mistake(
-            description,
-            "@" + NameUtils.getSimpleName(type),
-            "a limited class",
-            "it has no routes that a limit could apply to: put the limit on the intended methods");
+        throw Origin.annotated(description, "@" + NameUtils.getSimpleName(type), "a limited class")
+            .mistake(
+                "it has no routes that a limit could apply to: put the limit on the intended methods");
       }
     }
   }
@@ -121,11 +117,8 @@ record AnnotatedPlace(
   private static void rejectErrorRoute(
       AnnotationMetadata method, String description, List<AnnotatedPlace> limited) {
     if (method.hasAnnotation(Error.class) && limited.stream().anyMatch(AnnotatedPlace::onMethod)) {
-      throw AnnotationReader.mistake(
-          description,
-          "@Error",
-          "a limited method",
-          "error routes cannot be limited: remove the limit");
+      throw Origin.annotated(description, "@Error", "a limited method")
+          .mistake("error routes cannot be limited: remove the limit");
     }
   }
 

@@ -144,7 +144,7 @@ final class AnnotationReader {
   private void requireNone(
       List<? extends AnnotationValue<?>> written, String annotation, String remedy) {
     if (!written.isEmpty()) {
-      throw mistake(method, annotation, String.valueOf(written.get(0).getValues()), remedy);
+      throw Origin.annotated(method, annotation, written.get(0).getValues()).mistake(remedy);
     }
   }
 
@@ -224,11 +224,6 @@ final class AnnotationReader {
         List.of(
             PolicyMember.TIME, PolicyMember.LIMIT_TYPE, PolicyMember.HEADER, PolicyMember.SUBJECT),
         members);
-  }
-
-  /** A mistake in an annotation: always the method, the member, its value and the remedy. */
-  static ConfigurationException mistake(String method, String member, String value, String remedy) {
-    return Origin.annotated(method, member, value).mistake(remedy);
   }
 
   /** One annotation of the method. */

@@ -12,6 +12,7 @@ import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PolicyChanges;
 import io.limiter.micronaut.definition.CorrectableException;
 import io.limiter.micronaut.definition.LimitedMethod;
+import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -113,7 +114,8 @@ public final class CompileTimeCheck {
    */
   public static String ofStatic(String description, String annotation) {
     return String.valueOf(
-        AnnotationReader.mistake(description, "@" + annotation, STATIC, UnwovenLimits.STATIC)
+        Origin.annotated(description, "@" + annotation, STATIC)
+            .mistake(UnwovenLimits.STATIC)
             .getMessage());
   }
 
