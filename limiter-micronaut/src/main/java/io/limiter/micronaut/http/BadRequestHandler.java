@@ -4,6 +4,7 @@ package io.limiter.micronaut.http;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.InvalidCallException;
+import io.micronaut.context.annotation.Secondary;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
@@ -21,6 +22,7 @@ import org.slf4j.LoggerFactory;
  * error format of the application. The log names the value at debug level; the response does not.
  */
 @Singleton
+@Secondary // a handler of the application takes precedence
 @Produces
 public class BadRequestHandler implements ExceptionHandler<InvalidCallException, HttpResponse<?>> {
 

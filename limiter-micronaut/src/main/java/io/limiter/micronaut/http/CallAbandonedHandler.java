@@ -2,6 +2,7 @@
 package io.limiter.micronaut.http;
 
 import io.limiter.micronaut.exception.CallAbandonedException;
+import io.micronaut.context.annotation.Secondary;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
@@ -14,6 +15,7 @@ import jakarta.inject.Singleton;
  * disconnected.
  */
 @Singleton
+@Secondary // a handler of the application takes precedence
 @Produces
 public class CallAbandonedHandler
     implements ExceptionHandler<CallAbandonedException, HttpResponse<?>> {

@@ -48,7 +48,7 @@ import org.jspecify.annotations.Nullable;
  * {@link LimitedCall} to the guard.
  */
 @Internal
-@ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+@ServerFilter(patterns = ServerFilter.MATCH_ALL_PATTERN, appendContextPath = false)
 public final class GateFilter implements ConditionalFilter {
 
   /** Behind {@link ServerFilterPhase#SECURITY}, which finds the user. */

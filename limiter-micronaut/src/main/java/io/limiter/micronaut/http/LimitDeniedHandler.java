@@ -10,6 +10,7 @@ import io.limiter.micronaut.denial.DenialBodyFactory;
 import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.micronaut.context.annotation.Secondary;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpResponseFactory;
@@ -30,6 +31,7 @@ import org.slf4j.LoggerFactory;
  * every denial.
  */
 @Singleton
+@Secondary // a handler of the application takes precedence
 @Produces
 public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException, HttpResponse<?>> {
 

@@ -38,7 +38,7 @@ import reactor.core.publisher.Mono;
  * for nothing; others wait for the deadline of the store at most.
  */
 @Internal
-@ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+@ServerFilter(patterns = ServerFilter.MATCH_ALL_PATTERN, appendContextPath = false)
 public final class LimitedResponseFilter
     implements ApplicationEventListener<HttpRequestTerminatedEvent> {
 

@@ -20,7 +20,9 @@ import io.micronaut.context.exceptions.NonUniqueBeanException;
 import io.micronaut.context.processor.ExecutableMethodProcessor;
 import io.micronaut.core.annotation.AnnotationUtil;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.util.StringUtils;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.context.ServerContextPathProvider;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.DelegatingExecutableMethod;
 import io.micronaut.inject.ExecutableMethod;
@@ -68,12 +70,23 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
 
   private final Source source;
   private final BeanProvider<Router> router;
+  private final String contextPath;
   private final ReferenceQueue<ExecutableMethod<?, ?>> gone = new ReferenceQueue<>();
   private volatile Generation current;
 
-  PlanRegistry(Source source, PoliciesConfiguration policies, BeanProvider<Router> router) {
+  PlanRegistry(
+      Source source,
+      PoliciesConfiguration policies,
+      BeanProvider<Router> router,
+      Optional<ServerContextPathProvider> server) {
     this.source = source;
     this.router = router;
+    this.contextPath =
+        server
+            .map(ServerContextPathProvider::getContextPath)
+            .map(path -> StringUtils.prependUri("/", path))
+            .map(path -> path.endsWith("/") ? path.substring(0, path.length() - 1) : path)
+            .orElse("");
     this.current = new Generation(policies.current());
   }
 
@@ -241,7 +254,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
                         .formatted(PoliciesConfiguration.PREFIX, policy));
       }
       configured(policy, generation) // none if it is disabled
-          .ifPresent(plan -> limits.add(new RouteLimits.LimitedPath(route, plan)));
+          .ifPresent(plan -> limits.add(new RouteLimits.LimitedPath(route, plan, contextPath)));
     }
     RouteLimits routes = limits.isEmpty() ? RouteLimits.NONE : new RouteLimits(List.copyOf(limits));
     routes.requireCombinable(() -> methodPaths(generation));

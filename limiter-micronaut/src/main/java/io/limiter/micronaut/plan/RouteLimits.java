@@ -22,7 +22,8 @@ import java.util.stream.Stream;
 /**
  * The limits on paths. A path is compared as the router reads it, and as a file server would: with
  * decoded characters and resolved dots, without empty segments and without the slash at the end. A
- * limit holds if either matches its pattern, so no other spelling leads past it.
+ * limit holds if either matches its pattern, so no other spelling leads past it. A pattern may
+ * begin with the context path of the server or leave it out.
  */
 final class RouteLimits {
 
@@ -32,22 +33,36 @@ final class RouteLimits {
   private static final int MAX_STACKED = 10_000;
 
   /**
-   * The limit on one pattern.
+   * The limit on one path.
    *
+   * @param patterns the pattern as it is written, and that with the context path
    * @param place where it stands, for mistakes
    */
-  record LimitedPath(String pattern, Set<String> methods, LimitPlan plan, Origin place) {
+  record LimitedPath(List<String> patterns, Set<String> methods, LimitPlan plan, Origin place) {
 
-    LimitedPath(Route route, LimitPlan plan) {
-      this(withoutLastSlash(route.path().value()), route.methods(), plan, route.policy());
+    /**
+     * @param contextPath of the server; empty if it has none
+     */
+    LimitedPath(Route route, LimitPlan plan, String contextPath) {
+      this(
+          patterns(withoutLastSlash(route.path().value()), contextPath),
+          route.methods(),
+          plan,
+          route.policy());
+    }
+
+    private static List<String> patterns(String written, String contextPath) {
+      boolean complete = contextPath.isEmpty() || (written + '/').startsWith(contextPath + '/');
+      return complete ? List.of(written) : List.of(written, contextPath + written);
     }
 
     /** The limits of an annotated method. */
     LimitedPath(UriRouteInfo<?, ?> route, LimitPlan plan) {
       this(
-          VARIABLE
-              .matcher(QUERY.matcher(route.getUriMatchTemplate().toString()).replaceAll(""))
-              .replaceAll(variable -> variable.group().matches("\\{[\\w-]+}") ? "*" : "/**/"),
+          List.of(
+              VARIABLE
+                  .matcher(QUERY.matcher(route.getUriMatchTemplate().toString()).replaceAll(""))
+                  .replaceAll(variable -> variable.group().matches("\\{[\\w-]+}") ? "*" : "/**/")),
           Set.of(route.getHttpMethodName()),
           plan,
           Origin.annotated(plan.method(), "@RateLimiter", ""));
@@ -59,12 +74,21 @@ final class RouteLimits {
           methods.isEmpty()
               || other.methods.isEmpty()
               || methods.stream().anyMatch(other.methods::contains);
-      return sameMethod && meet(pattern, other.pattern);
+      return sameMethod
+          && patterns.stream()
+              .anyMatch(one -> other.patterns.stream().anyMatch(two -> meet(one, two)));
     }
 
     boolean holds(String method, String raw, String plain) {
-      return (methods.isEmpty() || methods.contains(method))
-          && (PathMatcher.ANT.matches(pattern, raw) || PathMatcher.ANT.matches(pattern, plain));
+      if (!methods.isEmpty() && !methods.contains(method)) {
+        return false;
+      }
+      for (String pattern : patterns) {
+        if (PathMatcher.ANT.matches(pattern, raw) || PathMatcher.ANT.matches(pattern, plain)) {
+          return true;
+        }
+      }
+      return false;
     }
   }
 

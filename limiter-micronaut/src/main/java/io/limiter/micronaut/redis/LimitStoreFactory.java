@@ -45,6 +45,9 @@ public final class LimitStoreFactory {
 
   private static final Logger LOG = LoggerFactory.getLogger(LimitStoreFactory.class);
 
+  /** The named connections of micronaut-redis. */
+  private static final String SERVERS = "redis.servers";
+
   // By name, since micronaut-redis is optional.
   private static final String LETTUCE = "io.micronaut.configuration.lettuce.RedisSetting";
 
@@ -123,10 +126,13 @@ public final class LimitStoreFactory {
       requireClient(environment);
     }
     LOG.warn(
-        "{}: each instance of this service counts separately",
+        "{}: each instance of this service counts separately{}",
         redis.enabled()
             ? "Neither redis.uri nor redis.uris is set"
-            : "limiter.redis.enabled is false");
+            : "limiter.redis.enabled is false",
+        redis.enabled() && environment.containsProperties(SERVERS)
+            ? ". The limiter does not use the servers under " + SERVERS
+            : "");
     return inMemory(memory);
   }
 

@@ -20,6 +20,8 @@ import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.condition.Condition;
+import io.micronaut.context.condition.ConditionContext;
 import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Order;
@@ -59,19 +61,6 @@ final class RedisConnections {
 
   private static final Logger LOG = LoggerFactory.getLogger(RedisConnections.class);
 
-  /** The named connections of micronaut-redis. */
-  private static final String SERVERS = "redis.servers";
-
-  /** The properties that configure the unnamed one. */
-  private static final List<String> NAMES =
-      List.of(
-          "redis.uri",
-          "redis.host",
-          "redis.port",
-          "redis.socket",
-          "redis.sentinels",
-          "redis.sentinel-master-id");
-
   private static final String ADDRESS = "redis.uri";
 
   private static final List<String> SEVERAL = List.of("redis.uris", "redis.replica-uris");
@@ -92,6 +81,10 @@ final class RedisConnections {
    * before what its methods take, and so before the addresses are bound.
    */
   RedisConnections(Environment environment) {
+    if (ServiceLinks.hasRedis()) {
+      LOG.info(
+          "REDIS_PORT is the link to a Kubernetes service and not a port: it is not read. enableServiceLinks: false in the pod's specification prevents such variables");
+    }
     environment.getProperty(ADDRESS, String.class).ifPresent(uri -> check(ADDRESS, uri));
     for (String setting : SEVERAL) {
       String[] uris = environment.getProperty(setting, String[].class).orElse(new String[0]);
@@ -116,14 +109,29 @@ final class RedisConnections {
   }
 
   /**
+   * Whether the limiter is to count in Redis: it is enabled, and settings name a Redis. Others do
+   * not name one: with {@code redis.timeout} alone, micronaut-redis would connect to localhost.
+   */
+  static final class NamesRedis implements Condition {
+
+    private static final List<String> NAMES =
+        List.of(ADDRESS, "redis.host", "redis.port", "redis.socket", "redis.sentinel-master-id");
+
+    private static final List<String> LISTS = List.of("redis.uris", "redis.sentinels");
+
+    @Override
+    public boolean matches(@SuppressWarnings("rawtypes") ConditionContext context) {
+      return context.getBean(RedisConfiguration.class).enabled()
+          && (NAMES.stream().anyMatch(context::containsProperty)
+              || LISTS.stream().anyMatch(context::containsProperties));
+    }
+  }
+
+  /**
    * Used by the connections, which load the scripts into Redis, and by the store, which runs them.
    */
   @Singleton
-  @Requires(
-      property = RedisConfiguration.PREFIX + ".enabled",
-      pattern = "(?i)(?!\\s*(?:false|off|no)\\s*$).*",
-      defaultValue = "true",
-      beans = DefaultRedisConfiguration.class)
+  @Requires(condition = NamesRedis.class, beans = DefaultRedisConfiguration.class)
   RedisSettings settings(
       RedisConfiguration limiter,
       PoliciesConfiguration policies,
@@ -143,26 +151,14 @@ final class RedisConnections {
   @Context
   @Order(Ordered.HIGHEST_PRECEDENCE)
   @Bean(preDestroy = "close")
-  @Requires(
-      property = RedisConfiguration.PREFIX + ".enabled",
-      pattern = "(?i)(?!\\s*(?:false|off|no)\\s*$).*",
-      defaultValue = "true",
-      beans = DefaultRedisConfiguration.class)
+  @Requires(condition = NamesRedis.class, beans = DefaultRedisConfiguration.class)
   ConnectionSource connections(
       DefaultRedisConfiguration redis,
       RedisConfiguration limiter,
       RedisSettings settings,
-      Optional<ServerLoops> server,
-      Environment environment) {
+      Optional<ServerLoops> server) {
     if (!redis.getUris().isEmpty()) {
       return cluster(redis, limiter, settings);
-    }
-    if (environment.containsProperties(SERVERS)
-        && NAMES.stream().noneMatch(environment::containsProperties)) {
-      LOG.warn(
-          "Neither redis.uri nor redis.uris is set. The limiter ignores the servers under {} and uses {}: set redis.uri to choose the server",
-          SERVERS,
-          ConnectionSource.name(redis));
     }
     RedisURI uri = redis.getUri().orElse(redis);
     return PendingConnections.open(

@@ -23,6 +23,8 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.util.LocaleResolver;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.annotation.Produces;
+import io.micronaut.http.server.exceptions.ExceptionHandler;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
 import jakarta.inject.Singleton;
@@ -135,6 +137,41 @@ class DenialReplacementsTest {
     @Override
     protected String message(InvalidCallException invalid) {
       return "{method} it with a key";
+    }
+  }
+
+  /** A handler of the application, without {@code @Replaces}. */
+  @Singleton
+  @Produces
+  @Requires(property = REPLACED, value = "plain-denials")
+  static class PlainDenials implements ExceptionHandler<LimitDeniedException, String> {
+    @Override
+    public String handle(HttpRequest request, LimitDeniedException denied) {
+      return "denied: " + denied.verdict().outcome();
+    }
+  }
+
+  /** The same for bad requests. */
+  @Singleton
+  @Produces
+  @Requires(property = REPLACED, value = "plain-bad-requests")
+  static class PlainBadRequests implements ExceptionHandler<InvalidCallException, String> {
+    @Override
+    public String handle(HttpRequest request, InvalidCallException mistake) {
+      return "bad";
+    }
+  }
+
+  @Test
+  void theHandlersByPlainBeans() {
+    try (TestServer server = start("plain-denials", "limiter.denial.body", "problem")) {
+      HttpResponse<String> denied = second(server, "GET", "/denials/limited");
+
+      assertThat(denied.body()).isEqualTo("denied: LIMITED");
+      assertThat(field(denied, "Retry-After")).isNotEmpty();
+    }
+    try (TestServer server = start("plain-bad-requests", "limiter.denial.body", "problem")) {
+      assertThat(server.get("/denials/submission?missing=true").body()).isEqualTo("bad");
     }
   }
 

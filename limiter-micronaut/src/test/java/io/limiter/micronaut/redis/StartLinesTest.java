@@ -128,24 +128,41 @@ class StartLinesTest {
     }
   }
 
-  @Test
-  void aStartWarnsThatNamedServersAreNotUsed() {
-    try (RedisProcess redis = RedisProcess.onFreePort().start()) {
-      String uri = "redis://127.0.0.1:" + redis.port();
-      String line =
-          "WARN Neither redis.uri nor redis.uris is set. The limiter ignores the servers under redis.servers and uses Redis at localhost:6379: set redis.uri to choose the server";
-      try (ApplicationContext context =
-          ApplicationContext.run(Map.of("spec.name", "none", "redis.servers.a.uri", uri))) {
-        assertThat(context.isRunning()).isTrue();
-        assertThat(log.lines()).containsOnlyOnce(line);
-      }
-      log.clear();
-      try (ApplicationContext context =
-          ApplicationContext.run(
-              Map.of("spec.name", "none", "redis.servers.a.uri", uri, "redis.uri", uri))) {
-        assertThat(context.isRunning()).isTrue();
-        assertThat(log.lines()).noneMatch(text -> text.contains("redis.servers"));
-      }
+  /** Settings of micronaut-redis that do not name a Redis do not make the limiter look for one. */
+  @ParameterizedTest
+  @CsvSource({
+    "redis.timeout, 5s",
+    "redis.health.enabled, false",
+    "redis.client-name, shop",
+    "redis.servers.a.uri, redis://127.0.0.1:6379",
+    "redis.service.host, 10.0.0.11",
+    "redis.port.6379.tcp, tcp://10.0.0.11:6379",
+  })
+  void aStartWithoutAnAddressCountsInMemory(String setting, String value) {
+    try (ApplicationContext context =
+        ApplicationContext.run(Map.of("spec.name", "none", setting, value))) {
+      assertThat(context.findBean(ConnectionSource.class)).isEmpty();
+      assertThat(log.lines())
+          .containsOnlyOnce(
+              setting.startsWith("redis.servers")
+                  ? ALONE + ". The limiter does not use the servers under redis.servers"
+                  : ALONE);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "redis.host, 127.0.0.1",
+    "redis.port, 6390",
+    "redis.uris[0], redis://127.0.0.1:6390",
+    "redis.sentinels[0].host, 127.0.0.1",
+  })
+  void aStartWithAnAddressCountsInRedis(String setting, String value) {
+    try (ApplicationContext context =
+        ApplicationContext.run(
+            Map.of("spec.name", "none", "limiter.redis.warm-up", "0s", setting, value))) {
+      assertThat(context.findBean(ConnectionSource.class)).isPresent();
+      assertThat(log.lines()).doesNotContain(ALONE);
     }
   }
 }

@@ -23,11 +23,17 @@ public class HttpService implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   private final EmbeddedServer server;
+  private final int port;
   private final HttpClient client =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
   protected HttpService(EmbeddedServer server) {
+    this(server, server.getPort());
+  }
+
+  private HttpService(EmbeddedServer server, int port) {
     this.server = server;
+    this.port = port;
   }
 
   /**
@@ -68,7 +74,12 @@ public class HttpService implements AutoCloseable {
   }
 
   public int port() {
-    return server.getPort();
+    return port;
+  }
+
+  /** The same server where it listens on another port, too. */
+  public HttpService onPort(int other) {
+    return new HttpService(server, other);
   }
 
   /** The same server with a client that has no connection yet. */
