@@ -22,6 +22,7 @@ import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -57,6 +58,7 @@ public final class LimitPlan {
   private final List<PlannedCharge> charges;
   private final int[] units; // of each charge; 0 if the arguments of a call determine them
   private final Map<String, PolicyPlan> byRule = new HashMap<>();
+  private final Map<String, DenialText> texts = new HashMap<>();
   private final @Nullable PolicyPlan guard;
   private final CompletionPlan outcomes;
   private final List<Condition> conditions;
@@ -97,7 +99,11 @@ public final class LimitPlan {
     this.exempts = exempts;
     this.charges = this.policies.stream().flatMap(each -> each.charges().stream()).toList();
     this.units = charges.stream().mapToInt(PlannedCharge::units).toArray();
-    this.policies.forEach(each -> each.ruleNames().forEach(rule -> byRule.put(rule, each)));
+    this.policies.forEach(
+        each -> {
+          each.ruleNames().forEach(rule -> byRule.put(rule, each));
+          texts.putAll(each.texts());
+        });
     this.guard =
         this.policies.stream()
             .filter(each -> each.duplicates().isPresent())
@@ -375,9 +381,7 @@ public final class LimitPlan {
 
   /** The texts of denials, by the name of the rule that denies. */
   public Map<String, DenialText> texts() {
-    Map<String, DenialText> all = new HashMap<>();
-    policies.forEach(each -> all.putAll(each.texts()));
-    return all;
+    return Collections.unmodifiableMap(texts);
   }
 
   public Optional<DuplicateGuard> duplicates() {
@@ -522,9 +526,9 @@ public final class LimitPlan {
       case DUPLICATE -> duplicates().map(DuplicateGuard::text).orElse(DenialText.NONE);
       default -> {
         Optional<RuleVerdict> longest = verdict.denying();
-        yield longest.isEmpty()
+        yield texts.isEmpty() || longest.isEmpty()
             ? DenialText.NONE
-            : denying(verdict).texts().getOrDefault(longest.get().rule().name(), DenialText.NONE);
+            : texts.getOrDefault(longest.get().rule().name(), DenialText.NONE);
       }
     };
   }
