@@ -76,7 +76,8 @@ public final class LimitPlan {
   private final BoundedCache<Set<Condition>, LimitPlan> parts =
       new BoundedCache<>(MAX_PARTS, this::without);
   private final Supplier<LimitPlan> ofExempt =
-      SupplierUtil.memoized(() -> charges().isEmpty() ? this : part(PolicyPlan::withoutRules));
+      SupplierUtil.memoized(
+          () -> charges().isEmpty() ? this : part(PolicyPlan::withoutRules, false));
 
   /**
    * @param method the method's class, name and parameter types
@@ -123,18 +124,7 @@ public final class LimitPlan {
         .flatMap(each -> each.tiers().keySet().stream())
         .distinct()
         .forEach(
-            tier ->
-                tiers.put(
-                    tier,
-                    new LimitPlan(
-                        method,
-                        this.policies.stream()
-                            .map(each -> each.inTier(tier).withTiers(Map.of()))
-                            .toList(),
-                        guarded,
-                        takesVerdict,
-                        exempts,
-                        this)));
+            tier -> tiers.put(tier, part(each -> each.inTier(tier).withTiers(Map.of()), exempts)));
     this.waits = outcomes.waits() || tiers.values().stream().anyMatch(LimitPlan::waits);
     this.countsByCompletion =
         outcomes.decide()
@@ -282,7 +272,7 @@ public final class LimitPlan {
 
   /** The plan for a call that these conditions do not select. */
   private LimitPlan without(Set<Condition> not) {
-    return part(each -> each.where(condition -> condition.filter(not::contains).isEmpty()));
+    return part(each -> each.where(condition -> condition.filter(not::contains).isEmpty()), false);
   }
 
   /** The plan for an exempt caller: only duplicates are denied. */
@@ -290,9 +280,9 @@ public final class LimitPlan {
     return ofExempt.get();
   }
 
-  private LimitPlan part(Function<PolicyPlan, PolicyPlan> change) {
+  private LimitPlan part(Function<PolicyPlan, PolicyPlan> change, boolean someExempt) {
     return new LimitPlan(
-        method, policies.stream().map(change).toList(), guarded, takesVerdict, false, this);
+        method, policies.stream().map(change).toList(), guarded, takesVerdict, someExempt, this);
   }
 
   /**
