@@ -160,15 +160,12 @@ final class DuplicateGuardReader {
     List<LimitedMethod.Parameter> parameters = known.orElse(List.of());
     List<Integer> compared = positions(parameters, LimitedMethod.Parameter::isCompared);
     for (int i : compared) {
-      parameters
-          .get(i)
-          .obstacle()
-          .ifPresent(
-              part -> {
-                throw by.mistake(
-                    "the parameter '%s' cannot be digested because of %s: make it plain data or an @Introspected type, remove it from the method, or use DuplicateBy.CALLER"
-                        .formatted(parameters.get(i).name(), part));
-              });
+      Optional<String> part = parameters.get(i).obstacle();
+      if (part.isPresent()) {
+        throw by.mistake(
+            "the parameter '%s' cannot be digested because of %s: make it plain data or an @Introspected type, remove it from the method, or use DuplicateBy.CALLER"
+                .formatted(parameters.get(i).name(), part.get()));
+      }
     }
     return new Submission.ByArguments(compared);
   }

@@ -323,23 +323,22 @@ public final class LimitedPolicy {
    */
   @Internal
   public LimitRequest forKey(StateKey key, String limit, SubjectSource source, boolean anonymous) {
-    return inForce().stream()
-        .flatMap(
-            each ->
-                part(
-                    each.policy(),
-                    planned ->
-                        planned.limit().equals(limit)
-                            && planned.source().written().equals(source.written()),
-                    planned -> planned.charge(key, anonymous, units(planned)),
-                    Optional::empty)
-                    .stream())
-        .findFirst()
-        .orElseThrow(
-            () ->
-                new IllegalArgumentException(
-                    "No rule of the policy '%s' counts this subject any more: name one that it counts"
-                        .formatted(name)));
+    for (OnMethod each : inForce()) {
+      Optional<LimitRequest> part =
+          part(
+              each.policy(),
+              planned ->
+                  planned.limit().equals(limit)
+                      && planned.source().written().equals(source.written()),
+              planned -> planned.charge(key, anonymous, units(planned)),
+              Optional::empty);
+      if (part.isPresent()) {
+        return part.get();
+      }
+    }
+    throw new IllegalArgumentException(
+        "No rule of the policy '%s' counts this subject any more: name one that it counts"
+            .formatted(name));
   }
 
   /**

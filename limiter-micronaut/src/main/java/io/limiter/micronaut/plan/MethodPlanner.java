@@ -129,13 +129,11 @@ public final class MethodPlanner {
     // Evaluated once all places have been read.
     Optional<Origin> early =
         policies.stream().flatMap(policy -> policy.beforeSecurity().stream()).findFirst();
+    MethodChecks.requireRequest(method, policies);
     if (early.isPresent()) {
       policies.replaceAll(PolicyPlan::decidedBeforeSecurity);
+      MethodChecks.requireBeforeSecurity(early.get(), method, policies, parts.gate().enabled());
     }
-    MethodChecks.requireRequest(method, policies);
-    early.ifPresent(
-        asked ->
-            MethodChecks.requireBeforeSecurity(asked, method, policies, parts.gate().enabled()));
     MethodChecks.requireOneThatWaits(description, policies);
     Map<String, Set<String>> ruleNames = new TreeMap<>();
     planners.forEach((name, planner) -> ruleNames.put(name, planner.writtenNames()));

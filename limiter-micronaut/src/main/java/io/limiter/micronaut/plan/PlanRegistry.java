@@ -251,15 +251,15 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
 
   /** The paths of the methods that are limited by annotations. */
   private List<RouteLimits.LimitedPath> methodPaths(Generation generation) {
-    List<RouteLimits.LimitedPath> paths = new ArrayList<>();
-    router
+    return router
         .get()
         .uriRoutes()
-        .forEach(
+        .flatMap(
             route ->
                 find(route.getTargetMethod().getExecutableMethod(), generation)
-                    .ifPresent(plan -> paths.add(new RouteLimits.LimitedPath(route, plan))));
-    return paths;
+                    .map(plan -> new RouteLimits.LimitedPath(route, plan))
+                    .stream())
+        .toList();
   }
 
   /** Whether calls of a method are the connections or the messages of a WebSocket. */
@@ -421,17 +421,13 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   public Map<String, List<Rule>> rules() {
     Generation generation = current;
     Map<String, List<Rule>> rules = new TreeMap<>();
-    policies(generation, generation.settings.policies())
-        .map(OnMethod::policy)
-        .forEach(
-            policy ->
-                policy
-                    .charges()
-                    .forEach(
-                        charge ->
-                            rules
-                                .computeIfAbsent(policy.name(), any -> new ArrayList<>())
-                                .addAll(charge.rules().rules())));
+    for (OnMethod each : policies(generation, generation.settings.policies()).toList()) {
+      for (PlannedCharge charge : each.policy().charges()) {
+        rules
+            .computeIfAbsent(each.policy().name(), any -> new ArrayList<>())
+            .addAll(charge.rules().rules());
+      }
+    }
     return rules;
   }
 
@@ -532,14 +528,14 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
       return;
     }
     for (PolicyPlan policy : policies) {
-      settings.of(tier, policy.name()).settings().stream()
-          .findFirst()
-          .ifPresent(
-              setting -> {
-                throw setting.mistake(
-                    "the policy '%s' is decided before security, where no caller has a tier: remove it"
-                        .formatted(policy.name()));
-              });
+      List<Origin> written = settings.of(tier, policy.name()).settings();
+      if (!written.isEmpty()) {
+        throw written
+            .get(0)
+            .mistake(
+                "the policy '%s' is decided before security, where no caller has a tier: remove it"
+                    .formatted(policy.name()));
+      }
     }
   }
 

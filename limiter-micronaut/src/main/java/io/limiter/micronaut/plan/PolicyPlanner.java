@@ -81,9 +81,13 @@ final class PolicyPlanner {
     final List<Rule> known = new ArrayList<>();
     final List<Rule> anonymous = new ArrayList<>();
     boolean deniesAnonymous;
-    Optional<Condition> condition = Optional.empty();
+    final Optional<Condition> condition;
     @Nullable Price price;
     @Nullable BanRule ban;
+
+    Owned(Optional<Condition> condition) {
+      this.condition = condition;
+    }
   }
 
   private final MethodPlanner.PlanningBeans parts;
@@ -383,22 +387,19 @@ final class PolicyPlanner {
       return new Cost(expression.get());
     }
     int units = units(cost.get());
-    rules.stream()
-        .filter(Named::takesUnits)
-        .map(Named::rule)
-        // Only the algorithm itself knows the meaning of its count.
-        .filter(rule -> !(rule instanceof CustomRule))
-        .filter(rule -> rule.capacity() < units)
-        .findFirst()
-        .ifPresent(
-            rule -> {
-              throw new CorrectableException(
-                  cost.get()
-                      .origin()
-                      .mistake(
-                          "the rule '%s' admits %d at once, so no call could ever be admitted: lower the cost, or raise its count"
-                              .formatted(rule.name(), rule.capacity())));
-            });
+    for (Named named : rules) {
+      Rule rule = named.rule();
+      // Only the algorithm itself knows the meaning of its count.
+      boolean counted = named.takesUnits() && !(rule instanceof CustomRule);
+      if (counted && rule.capacity() < units) {
+        throw new CorrectableException(
+            cost.get()
+                .origin()
+                .mistake(
+                    "the rule '%s' admits %d at once, so no call could ever be admitted: lower the cost, or raise its count"
+                        .formatted(rule.name(), rule.capacity())));
+      }
+    }
     return new Cost(units);
   }
 
@@ -554,12 +555,8 @@ final class PolicyPlanner {
   /** Each key is charged once and has one kind of ban, so all definitions must agree on them. */
   private Owned agree(Owner owner, CommonToRules values) {
     MemberSet policy = values.policy();
-    Owned known = owners.get(owner);
-    if (known == null) {
-      known = new Owned();
-      known.condition = values.condition();
-      owners.put(owner, known);
-    } else if (!known.condition.equals(values.condition())) {
+    Owned known = owners.computeIfAbsent(owner, any -> new Owned(values.condition()));
+    if (!known.condition.equals(values.condition())) {
       throw policy.mistake(
           PolicyMember.CONDITION,
           values.condition().map(Object::toString).orElse(""),
