@@ -41,7 +41,7 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
 
   @Override
   public void onApplicationEvent(StartupEvent started) {
-    List<String> methods = plans.countingUsers();
+    List<String> methods = plans.methods(LimitPlan::countsUsers);
     if (!methods.isEmpty() && !hasSecurity()) {
       LOG.warn(
           "{} methods count users (limitType = USER_ID), but micronaut-security is missing or disabled. Unless a filter of the application sets the principal before the gate, whose order is {}, their callers are counted by address: add micronaut-security, or give that filter @Order({}). The methods are {}",

@@ -18,6 +18,7 @@ import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.event.EventPublisher;
+import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.Continuations;
@@ -289,7 +290,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
 
   /** Logs what annotations leave open. */
   private void logLeftOpen() {
-    List<String> methods = plans.countedByChoice();
+    List<String> methods = plans.methods(LimitPlan::isCountedByChoice);
     if (!methods.isEmpty()) {
       LOG.info(
           "{} methods count only by a header or an argument: {}. The methods are {}",

@@ -8,7 +8,6 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.ResultCost;
 import io.micronaut.core.annotation.Internal;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,85 +15,55 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the completion of a method's calls decides. */
+/**
+ * What the completion of a method's calls decides. Rules of one method have names of their own, so
+ * no two of its stacks are equal.
+ *
+ * @param decide whether it decides anything: otherwise a completion need not be observed. It does
+ *     where units may be given back at the end; those of a call that waited, if it left
+ * @param waits whether a call may have to wait before it begins
+ * @param failures which calls have failed, by the stacks that count by outcome
+ * @param costs what calls have cost in the end, by the stacks where it may differ
+ */
 @Internal
-public final class CompletionPlan {
+public record CompletionPlan(
+    boolean decide,
+    boolean waits,
+    Map<RuleStack, Failure> failures,
+    Map<RuleStack, ActualCost> costs) {
 
   /** Of calls that count when they are admitted, whatever their outcome. */
   public static final CompletionPlan NONE = new CompletionPlan(false, false, Map.of(), Map.of());
 
-  private final boolean decide;
-  private final boolean waits;
-  // Rules of one method have names of their own, so no two of its stacks are equal.
-  private final Map<RuleStack, Failure> failures; // of those that count by outcome
-  private final Map<RuleStack, ActualCost> costs;
-
-  private CompletionPlan(
-      boolean decide,
-      boolean waits,
-      Map<RuleStack, Failure> failures,
-      Map<RuleStack, ActualCost> costs) {
-    this.decide = decide;
-    this.waits = waits;
-    this.failures = failures;
-    this.costs = costs;
-  }
-
   static CompletionPlan of(List<PolicyPlan> policies) {
-    Map<RuleStack, ActualCost> costs = new HashMap<>();
     Map<RuleStack, Failure> failures = new HashMap<>();
-    List<PlannedCharge> charges = new ArrayList<>();
+    Map<RuleStack, ActualCost> costs = new HashMap<>();
+    boolean waits = false;
+    boolean permits = false;
     for (PolicyPlan policy : policies) {
-      charges.addAll(policy.charges());
-      stacks(policy.charges())
-          .filter(stack -> stack.counting() != Counting.ALL)
-          .forEach(stack -> failures.put(stack, policy.failure()));
+      for (PlannedCharge planned : policy.charges()) {
+        for (RuleStack stack : List.of(planned.rules(), planned.anonymousRules())) {
+          if (stack.counting() != Counting.ALL) {
+            failures.put(stack, policy.failure());
+          }
+          planned.actualCost().ifPresent(cost -> costs.put(stack, cost));
+          waits |= stack.waiting().isPresent();
+          permits |= stack.permitDuration().isPresent();
+        }
+      }
     }
-    for (PlannedCharge planned : charges) {
-      planned
-          .actualCost()
-          .ifPresent(
-              cost -> {
-                costs.put(planned.rules(), cost);
-                costs.put(planned.anonymousRules(), cost);
-              });
-    }
-    boolean waits = stacks(charges).anyMatch(stack -> stack.waiting().isPresent());
-    return !costs.isEmpty() || stacks(charges).anyMatch(CompletionPlan::byEnd)
+    return waits || permits || !failures.isEmpty() || !costs.isEmpty()
         ? new CompletionPlan(true, waits, Map.copyOf(failures), Map.copyOf(costs))
         : NONE;
-  }
-
-  private static Stream<RuleStack> stacks(List<PlannedCharge> charges) {
-    return charges.stream()
-        .flatMap(planned -> Stream.of(planned.rules(), planned.anonymousRules()));
-  }
-
-  /** Whether units may be given back at the end; those of a call that waited, if it left. */
-  private static boolean byEnd(RuleStack stack) {
-    return stack.permitDuration().isPresent()
-        || stack.counting() != Counting.ALL
-        || stack.waiting().isPresent();
-  }
-
-  /** Whether a call may have to wait before it begins. */
-  boolean waits() {
-    return waits;
   }
 
   /** Whether the units to give back depend on the status of the response. */
   public boolean byStatus() {
     return !failures.isEmpty();
-  }
-
-  /** Whether it decides anything: otherwise a completion need not be observed. */
-  public boolean decide() {
-    return decide;
   }
 
   /** What the stacks of a call have cost by its result; each bean is asked once. */

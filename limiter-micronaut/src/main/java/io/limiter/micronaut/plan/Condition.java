@@ -7,7 +7,7 @@ import io.limiter.micronaut.definition.CallExpression;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import java.util.Optional;
-import java.util.function.Predicate;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,9 +30,9 @@ public sealed interface Condition {
 
     /** Whether the policy limits this request; empty for a call outside of any request. */
     public boolean limits(Optional<HttpRequest<?>> request) {
-      return guarded(
+      return Evaluation.limits(
           this,
-          any ->
+          () ->
               request.isPresent()
                   ? bean.get().limits(request.get())
                   : bean.get().limitsOutsideOfRequest());
@@ -63,7 +63,7 @@ public sealed interface Condition {
      * @param target the bean that is called
      */
     public boolean limits(Object target, Object[] arguments) {
-      return guarded(this, any -> expression.isTrue(target, arguments));
+      return Evaluation.limits(this, () -> expression.isTrue(target, arguments));
     }
 
     @Override
@@ -72,32 +72,28 @@ public sealed interface Condition {
     }
   }
 
-  private static boolean guarded(Condition condition, Predicate<Condition> limits) {
-    try {
-      return limits.test(condition);
-    } catch (RuntimeException failure) {
-      FailureLog.report(condition, failure);
-      return true;
-    }
-  }
-
-  /** Logs failures of conditions, at most once in ten seconds. */
+  /** Evaluates conditions, and logs their failures, at most once in ten seconds. */
   @Internal
-  final class FailureLog {
+  final class Evaluation {
 
     private static final Logger LOG = LoggerFactory.getLogger(Condition.class);
     private static final LogThrottle THROTTLE = new LogThrottle();
 
-    private FailureLog() {}
+    private Evaluation() {}
 
-    private static void report(Condition condition, RuntimeException failure) {
-      long calls = THROTTLE.count();
-      if (calls > 0) {
-        LOG.warn(
-            "The condition {} failed, so the call is limited. Conditions that failed since the last message: {}",
-            condition,
-            calls,
-            failure);
+    private static boolean limits(Condition condition, BooleanSupplier evaluate) {
+      try {
+        return evaluate.getAsBoolean();
+      } catch (RuntimeException failure) {
+        long calls = THROTTLE.count();
+        if (calls > 0) {
+          LOG.warn(
+              "The condition {} failed, so the call is limited. Conditions that failed since the last message: {}",
+              condition,
+              calls,
+              failure);
+        }
+        return true;
       }
     }
   }

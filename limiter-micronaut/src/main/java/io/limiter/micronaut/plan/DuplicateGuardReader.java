@@ -15,6 +15,7 @@ import io.limiter.micronaut.subject.SubjectSource;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -118,32 +119,32 @@ final class DuplicateGuardReader {
    */
   private static Choice choose(LimitedMethod method) {
     List<LimitedMethod.Parameter> parameters = method.parameters().orElse(List.of());
-    List<Integer> filled =
-        IntStream.range(0, parameters.size())
-            .filter(i -> parameters.get(i).isFilled())
-            .boxed()
-            .toList();
+    List<Integer> filled = positions(parameters, LimitedMethod.Parameter::isFilled);
     if (filled.isEmpty()) {
       return new Choice(new Submission.ByCaller(), "CALLER (the caller provides no argument)");
     }
-    return filled.stream()
-        .map(parameters::get)
-        .flatMap(
-            parameter ->
-                parameter.obstacle().stream()
-                    .map(
-                        part ->
-                            "CALLER ('%s' cannot be compared because of %s)"
-                                .formatted(parameter.name(), part)))
-        .findFirst()
-        .map(reason -> new Choice(new Submission.ByCaller(), reason))
-        .orElseGet(
-            () ->
-                new Choice(
-                    new Submission.ByArguments(filled),
-                    filled.stream()
-                        .map(i -> parameters.get(i).name())
-                        .collect(Collectors.joining(", ", "ARGUMENTS (", ")"))));
+    for (int i : filled) {
+      Optional<String> part = parameters.get(i).obstacle();
+      if (part.isPresent()) {
+        return new Choice(
+            new Submission.ByCaller(),
+            "CALLER ('%s' cannot be compared because of %s)"
+                .formatted(parameters.get(i).name(), part.get()));
+      }
+    }
+    return new Choice(
+        new Submission.ByArguments(filled),
+        filled.stream()
+            .map(i -> parameters.get(i).name())
+            .collect(Collectors.joining(", ", "ARGUMENTS (", ")")));
+  }
+
+  private static List<Integer> positions(
+      List<LimitedMethod.Parameter> parameters, Predicate<LimitedMethod.Parameter> some) {
+    return IntStream.range(0, parameters.size())
+        .filter(i -> some.test(parameters.get(i)))
+        .boxed()
+        .toList();
   }
 
   /**
@@ -157,21 +158,14 @@ final class DuplicateGuardReader {
       throw by.mistake("the method has no arguments: use DuplicateBy.CALLER");
     }
     List<LimitedMethod.Parameter> parameters = known.orElse(List.of());
-    List<Integer> compared =
-        IntStream.range(0, parameters.size())
-            .filter(i -> parameters.get(i).isCompared())
-            .boxed()
-            .toList();
+    List<Integer> compared = positions(parameters, LimitedMethod.Parameter::isCompared);
     for (int i : compared) {
-      parameters
-          .get(i)
-          .obstacle()
-          .ifPresent(
-              part -> {
-                throw by.mistake(
-                    "the parameter '%s' cannot be digested because of %s: make it plain data or an @Introspected type, remove it from the method, or use DuplicateBy.CALLER"
-                        .formatted(parameters.get(i).name(), part));
-              });
+      Optional<String> part = parameters.get(i).obstacle();
+      if (part.isPresent()) {
+        throw by.mistake(
+            "the parameter '%s' cannot be digested because of %s: make it plain data or an @Introspected type, remove it from the method, or use DuplicateBy.CALLER"
+                .formatted(parameters.get(i).name(), part.get()));
+      }
     }
     return new Submission.ByArguments(compared);
   }

@@ -182,7 +182,7 @@ public final class LimitOverrides
                 var unused = rule.withCount(count);
               });
         });
-    return change(new SubjectOverride(tag(subject), subject.policy().name(), counts, time));
+    return change(subject, counts, time);
   }
 
   /**
@@ -193,12 +193,13 @@ public final class LimitOverrides
    * @throws IllegalArgumentException if the request is for several subjects, or has no rules
    */
   public CompletionStage<List<SubjectOverride>> unlimited(LimitRequest subject, Duration time) {
-    return !used
-        ? all()
-        : change(new SubjectOverride(tag(subject), subject.policy().name(), Map.of(), time));
+    return used ? change(subject, Map.of(), time) : all();
   }
 
-  private CompletionStage<List<SubjectOverride>> change(SubjectOverride override) {
+  private CompletionStage<List<SubjectOverride>> change(
+      LimitRequest subject, Map<String, Long> counts, Duration time) {
+    SubjectOverride override =
+        new SubjectOverride(tag(subject), subject.policy().name(), counts, time);
     var unused = OverrideTable.requireTime(override.left());
     return run(() -> table.get().put(override));
   }

@@ -20,6 +20,7 @@ import io.limiter.micronaut.plan.PlannedCharge.Cost;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.util.SupplierUtil;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -52,6 +53,7 @@ public final class LimitPlan {
   private final boolean guarded;
   private final boolean takesVerdict;
   private final boolean exempts;
+  private final LimitPlan whole; // this plan, unless it is a part of another
 
   // What follows from the policies.
   private final Policy policy;
@@ -75,7 +77,9 @@ public final class LimitPlan {
   // By the conditions that do not limit a call.
   private final BoundedCache<Set<Condition>, LimitPlan> parts =
       new BoundedCache<>(MAX_PARTS, this::without);
-  private volatile @Nullable LimitPlan guardOnly;
+  private final Supplier<LimitPlan> ofExempt =
+      SupplierUtil.memoized(
+          () -> charges().isEmpty() ? this : part(PolicyPlan::withoutRules, false));
 
   /**
    * @param method the method's class, name and parameter types
@@ -97,6 +101,7 @@ public final class LimitPlan {
     this.guarded = guarded;
     this.takesVerdict = takesVerdict;
     this.exempts = exempts;
+    this.whole = whole == null ? this : whole.whole;
     this.charges = this.policies.stream().flatMap(each -> each.charges().stream()).toList();
     this.units = charges.stream().mapToInt(PlannedCharge::units).toArray();
     this.policies.forEach(
@@ -112,43 +117,20 @@ public final class LimitPlan {
     this.policy =
         charges.isEmpty() && guard == null && whole != null
             ? whole.policy // nothing is charged by it
-            : policy(this.policies, charges);
+            : policyOfAll();
     this.observed = this.policies.stream().allMatch(each -> each.observed() || each.isEmpty());
     this.observesSome = this.policies.stream().anyMatch(PolicyPlan::observed);
     this.outcomes = CompletionPlan.of(this.policies);
-    this.conditions =
-        whole != null
-            ? whole.conditions
-            : Stream.concat(
-                    charges.stream().flatMap(planned -> planned.condition().stream()),
-                    duplicates().flatMap(DuplicateGuard::condition).stream())
-                .distinct()
-                .toList();
+    this.conditions = this.policies.stream().flatMap(PolicyPlan::conditions).distinct().toList();
+    this.countsUsers = sources().anyMatch(SubjectSource.User.class::isInstance);
+    this.beforeSecurity =
+        this.policies.stream().anyMatch(each -> each.beforeSecurity().isPresent());
+    this.decidedByRequest = !needsArguments();
     this.policies.stream()
         .flatMap(each -> each.tiers().keySet().stream())
         .distinct()
         .forEach(
-            tier ->
-                tiers.put(
-                    tier,
-                    new LimitPlan(
-                        method,
-                        this.policies.stream()
-                            .map(each -> each.inTier(tier).withTiers(Map.of()))
-                            .toList(),
-                        guarded,
-                        takesVerdict,
-                        exempts,
-                        this)));
-    this.countsUsers =
-        whole != null
-            ? whole.countsUsers
-            : sources(charges, duplicates()).anyMatch(SubjectSource.User.class::isInstance);
-    this.beforeSecurity =
-        whole != null
-            ? whole.beforeSecurity
-            : this.policies.stream().anyMatch(each -> each.beforeSecurity().isPresent());
-    this.decidedByRequest = whole != null ? whole.decidedByRequest : !needsArguments();
+            tier -> tiers.put(tier, part(each -> each.inTier(tier).withTiers(Map.of()), exempts)));
     this.waits = outcomes.waits() || tiers.values().stream().anyMatch(LimitPlan::waits);
     this.countsByCompletion =
         outcomes.decide()
@@ -175,40 +157,31 @@ public final class LimitPlan {
     return policies.stream().map(each -> each.withDistinctNames(names)).toList();
   }
 
-  private static Stream<SubjectSource> sources(
-      List<PlannedCharge> charges, Optional<DuplicateGuard> duplicates) {
-    return Stream.concat(
-        charges.stream().map(PlannedCharge::source),
-        duplicates.stream().map(DuplicateGuard::submitter));
+  private Stream<SubjectSource> sources() {
+    return policies.stream().flatMap(PolicyPlan::sources);
   }
 
   private boolean needsArguments() {
     return conditions.stream().anyMatch(Condition::needsArguments)
-        || sources(charges, duplicates()).anyMatch(SubjectSource::needsArguments)
+        || sources().anyMatch(SubjectSource::needsArguments)
         || charges.stream().anyMatch(planned -> planned.cost().needsArguments())
         || duplicates().filter(by -> by.submission().needsArguments()).isPresent();
   }
 
   /** Observed policies decide nothing, so the store is asked as the others configure it. */
-  private static Policy policy(List<PolicyPlan> policies, List<PlannedCharge> charges) {
+  private Policy policyOfAll() {
     List<PolicyPlan> deciding = policies.stream().filter(each -> !each.isEmpty()).toList();
     List<String> enforced =
         deciding.stream().filter(each -> !each.observed()).map(PolicyPlan::name).toList();
-    Optional<DuplicateGuard> duplicates =
-        policies.stream().flatMap(each -> each.duplicates().stream()).findFirst();
+    Map<String, String> codeNames = new HashMap<>();
+    policies.forEach(each -> codeNames.putAll(each.otherNames()));
     return new Policy(
         policies.get(0).name(),
-        charges.isEmpty() ? duplicates.orElseThrow().limit() : charges.get(0).limit(),
+        charges.isEmpty() ? duplicates().orElseThrow().limit() : charges.get(0).limit(),
         charges.stream().map(PlannedCharge::rules).toList(),
-        duplicates.map(DuplicateGuard::stack),
+        duplicates().map(DuplicateGuard::stack),
         enforced.isEmpty() ? deciding.stream().map(PolicyPlan::name).toList() : enforced,
-        codeNames(policies));
-  }
-
-  private static Map<String, String> codeNames(List<PolicyPlan> policies) {
-    Map<String, String> all = new HashMap<>();
-    policies.forEach(each -> all.putAll(each.otherNames()));
-    return all;
+        codeNames);
   }
 
   /**
@@ -274,7 +247,7 @@ public final class LimitPlan {
 
   /** Whether it holds for all callers and all calls, so that no part of it is to be found. */
   public boolean isSameForAll() {
-    return conditions.isEmpty() && tiers.isEmpty() && !exempts;
+    return conditions().isEmpty() && tiers.isEmpty() && !exempts;
   }
 
   /** Whether the tier of a caller makes a difference. */
@@ -289,13 +262,13 @@ public final class LimitPlan {
 
   /** The conditions that select what of this plan holds for a call; each once. */
   public List<Condition> conditions() {
-    return conditions;
+    return whole.conditions;
   }
 
   /** The plan for a call that some conditions select. */
   public LimitPlan where(Predicate<Condition> limits) {
     Set<Condition> not = new HashSet<>();
-    for (Condition condition : conditions) {
+    for (Condition condition : conditions()) {
       if (!limits.test(condition)) {
         not.add(condition);
       }
@@ -305,22 +278,17 @@ public final class LimitPlan {
 
   /** The plan for a call that these conditions do not select. */
   private LimitPlan without(Set<Condition> not) {
-    return part(each -> each.where(condition -> condition.filter(not::contains).isEmpty()));
+    return part(each -> each.where(condition -> condition.filter(not::contains).isEmpty()), false);
   }
 
   /** The plan for an exempt caller: only duplicates are denied. */
   public LimitPlan ofExempt() {
-    LimitPlan known = guardOnly;
-    if (known == null) {
-      known = charges.isEmpty() ? this : part(PolicyPlan::withoutRules);
-      guardOnly = known;
-    }
-    return known;
+    return ofExempt.get();
   }
 
-  private LimitPlan part(Function<PolicyPlan, PolicyPlan> change) {
+  private LimitPlan part(Function<PolicyPlan, PolicyPlan> change, boolean someExempt) {
     return new LimitPlan(
-        method, policies.stream().map(change).toList(), guarded, takesVerdict, false, this);
+        method, policies.stream().map(change).toList(), guarded, takesVerdict, someExempt, this);
   }
 
   /**
@@ -407,12 +375,12 @@ public final class LimitPlan {
    * body is read.
    */
   public boolean decidedByRequest() {
-    return decidedByRequest;
+    return whole.decidedByRequest;
   }
 
   /** Whether a rule, or the duplicate guard, counts the user who is logged in, by USER_ID. */
   public boolean countsUsers() {
-    return countsUsers;
+    return whole.countsUsers;
   }
 
   /** A header that one of its rules counts by. */
@@ -431,7 +399,7 @@ public final class LimitPlan {
 
   /** Whether the gate decides before security, so that security does not see denied requests. */
   public boolean beforeSecurity() {
-    return beforeSecurity;
+    return whole.beforeSecurity;
   }
 
   /** After which outcomes a submission may be made again. */

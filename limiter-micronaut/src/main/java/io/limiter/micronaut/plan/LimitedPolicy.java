@@ -7,7 +7,6 @@ import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
@@ -19,7 +18,6 @@ import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -227,9 +225,7 @@ public final class LimitedPolicy {
           "The policy '%s' counts %s: name the subject by another method, such as forAddress, forUser or forEveryone, and join requests by LimitRequest.and"
               .formatted(name, counted()));
     }
-    SubjectSource only = sources.get(0);
-    String text = text(only, value);
-    return request("this", source -> true, source -> subjects.named(source, text));
+    return request("this", source -> true, text(sources.get(0), value));
   }
 
   /**
@@ -238,10 +234,7 @@ public final class LimitedPolicy {
    * @throws IllegalArgumentException if the policy does not count them
    */
   public LimitRequest forEveryone() {
-    return request(
-        "all calls together",
-        SubjectSource.Everybody.class::isInstance,
-        source -> subjects.named(source, ""));
+    return request("all calls together", SubjectSource.Everybody.class::isInstance, "");
   }
 
   /**
@@ -251,10 +244,7 @@ public final class LimitedPolicy {
    * @throws IllegalArgumentException if the policy does not count addresses, or if this is none
    */
   public LimitRequest forAddress(String address) {
-    return request(
-        "addresses",
-        SubjectSource.Address.class::isInstance,
-        source -> subjects.named(source, address));
+    return request("addresses", SubjectSource.Address.class::isInstance, address);
   }
 
   /**
@@ -267,7 +257,7 @@ public final class LimitedPolicy {
     return request(
         "users",
         source -> source instanceof SubjectSource.User || source instanceof SubjectSource.Submitter,
-        source -> subjects.named(source, user));
+        user);
   }
 
   /**
@@ -281,7 +271,7 @@ public final class LimitedPolicy {
     return request(
         "header = " + lower,
         source -> source instanceof SubjectSource.Header by && by.name().equals(lower),
-        source -> subjects.named(source, value));
+        value);
   }
 
   /**
@@ -293,13 +283,12 @@ public final class LimitedPolicy {
    *     value
    */
   public LimitRequest forArgument(String expression, Object value) {
-    String text = CallExpression.textOf(value);
     return request(
         "subject = " + expression,
         source ->
             source instanceof SubjectSource.Expression by
                 && by.expression().toString().equals(expression),
-        source -> subjects.named(source, text));
+        CallExpression.textOf(value));
   }
 
   /**
@@ -320,7 +309,7 @@ public final class LimitedPolicy {
         "resolver = " + resolver,
         source ->
             source instanceof SubjectSource.Resolver by && by.type().getName().equals(resolver),
-        source -> subjects.named(source, value));
+        value);
   }
 
   /**
@@ -334,14 +323,22 @@ public final class LimitedPolicy {
    */
   @Internal
   public LimitRequest forKey(StateKey key, String limit, SubjectSource source, boolean anonymous) {
-    return inForce().stream()
-        .flatMap(each -> part(each, key, limit, source, anonymous).stream())
-        .findFirst()
-        .orElseThrow(
-            () ->
-                new IllegalArgumentException(
-                    "No rule of the policy '%s' counts this subject any more: name one that it counts"
-                        .formatted(name)));
+    for (OnMethod each : inForce()) {
+      Optional<LimitRequest> part =
+          part(
+              each.policy(),
+              planned ->
+                  planned.limit().equals(limit)
+                      && planned.source().written().equals(source.written()),
+              planned -> planned.charge(key, anonymous, units(planned)),
+              Optional::empty);
+      if (part.isPresent()) {
+        return part.get();
+      }
+    }
+    throw new IllegalArgumentException(
+        "No rule of the policy '%s' counts this subject any more: name one that it counts"
+            .formatted(name));
   }
 
   /**
@@ -360,17 +357,33 @@ public final class LimitedPolicy {
         source -> subjects.anonymous(source, address));
   }
 
+  private LimitRequest request(String asked, Predicate<SubjectSource> some, String value) {
+    return request(asked, some, source -> subjects.named(source, value));
+  }
+
   private LimitRequest request(
       String asked, Predicate<SubjectSource> some, Function<SubjectSource, Subject> who) {
     List<OnMethod> limits = inForce();
     if (isUnlimited(limits)) {
       return unlimited();
     }
-    return part(plan(limits), some, who)
+    OnMethod on = plan(limits);
+    return part(
+            on.policy(),
+            planned -> some.test(planned.source()),
+            planned -> planned.charge(who.apply(planned.source()), units(planned)),
+            () ->
+                guardBySubmitter(on.policy())
+                    .filter(guard -> some.test(guard.submitter()))
+                    .map(guard -> guard.charge(key(guard, who), on.method(), "")))
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
                     "The policy '%s' does not count %s, but %s".formatted(name, asked, counted())));
+  }
+
+  private static StateKey key(DuplicateGuard guard, Function<SubjectSource, Subject> who) {
+    return StateKey.of(guard.limit(), who.apply(guard.submitter()));
   }
 
   private static boolean isUnlimited(List<OnMethod> limits) {
@@ -436,63 +449,32 @@ public final class LimitedPolicy {
   }
 
   /**
-   * The part of a call's request that some sources count, at the cost of the annotation; 1 unit
-   * where the arguments of a call determine it. Empty if they count nothing.
+   * The part of a call's request that some of its charges make, at the cost of the annotation; 1
+   * unit where the arguments of a call determine it. Empty if there is none.
    */
   private static Optional<LimitRequest> part(
-      OnMethod on, Predicate<SubjectSource> some, Function<SubjectSource, Subject> who) {
-    PolicyPlan plan = on.policy();
-    List<RuleStack> stacks = new ArrayList<>();
-    List<Charge> taken = new ArrayList<>();
-    for (PlannedCharge planned : plan.charges()) {
-      if (some.test(planned.source())) {
-        stacks.add(planned.rules());
-        taken.add(planned.charge(who.apply(planned.source()), Math.max(1, planned.units())));
-      }
-    }
-    Optional<Charge> submission =
-        guardBySubmitter(plan)
-            .filter(guard -> some.test(guard.submitter()))
-            .map(
-                guard ->
-                    guard.charge(
-                        StateKey.of(guard.limit(), who.apply(guard.submitter())), on.method(), ""));
-    return request(plan, stacks, taken, submission);
-  }
-
-  /** The same for a subject whose value is not known. Empty if nothing counts it any more. */
-  private static Optional<LimitRequest> part(
-      OnMethod on, StateKey key, String limit, SubjectSource source, boolean anonymous) {
-    PolicyPlan plan = on.policy();
-    List<RuleStack> stacks = new ArrayList<>();
-    List<Charge> taken = new ArrayList<>();
-    for (PlannedCharge planned : plan.charges()) {
-      if (planned.limit().equals(limit) && planned.source().written().equals(source.written())) {
-        RuleStack stack = planned.rules(anonymous);
-        stacks.add(stack);
-        taken.add(
-            new Charge(
-                limit, key.of(stack), stack, Math.max(1, planned.units()), planned.observed()));
-      }
-    }
-    return request(plan, stacks, taken, Optional.empty());
-  }
-
-  private static Optional<LimitRequest> request(
-      PolicyPlan plan, List<RuleStack> stacks, List<Charge> taken, Optional<Charge> submission) {
+      PolicyPlan plan,
+      Predicate<PlannedCharge> some,
+      Function<PlannedCharge, Charge> charge,
+      Supplier<Optional<Charge>> guarded) {
+    List<Charge> taken = plan.charges().stream().filter(some).map(charge).toList();
+    Optional<Charge> submission = guarded.get();
     if (taken.isEmpty() && submission.isEmpty()) {
       return Optional.empty();
     }
-    String limit = taken.isEmpty() ? submission.get().limit() : taken.get(0).limit();
     Policy counted =
         new Policy(
             plan.name(),
-            limit,
-            stacks,
+            taken.isEmpty() ? submission.get().limit() : taken.get(0).limit(),
+            taken.stream().map(Charge::stack).toList(),
             submission.map(Charge::stack),
             List.of(plan.name()),
             plan.otherNames());
     return Optional.of(new LimitRequest(counted, taken, submission));
+  }
+
+  private static int units(PlannedCharge planned) {
+    return Math.max(1, planned.units());
   }
 
   private LimitRequest unlimited() {

@@ -7,7 +7,6 @@ import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.subject.SubjectSource;
-import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.scheduling.annotation.Scheduled;
 import java.util.List;
 import java.util.Optional;
@@ -76,16 +75,16 @@ final class MethodChecks {
   }
 
   /** Rejects limits that need a request where Micronaut calls the method without one. */
-  static void requireRequest(
-      @Nullable LimitedMethod method, List<PlannedCharge> charges, Optional<DuplicateGuard> guard) {
+  static void requireRequest(@Nullable LimitedMethod method, List<PolicyPlan> policies) {
     if (method == null || !method.annotations().hasStereotype(Scheduled.class)) {
       return;
     }
     Stream.concat(
-            charges.stream()
+            charges(policies)
                 .filter(planned -> planned.condition().isEmpty())
                 .map(PlannedCharge::source),
-            guard.filter(each -> each.condition().isEmpty()).stream()
+            guards(policies)
+                .filter(guard -> guard.condition().isEmpty())
                 .map(DuplicateGuard::submitter))
         .filter(MethodChecks::needsRequest)
         .findFirst()
@@ -117,70 +116,59 @@ final class MethodChecks {
    * @param gate whether the gate decides; only the gate runs before security
    */
   static void requireBeforeSecurity(
-      Origin asked,
-      @Nullable LimitedMethod method,
-      List<PlannedCharge> charges,
-      Optional<DuplicateGuard> guard,
-      boolean gate) {
+      Origin asked, @Nullable LimitedMethod method, List<PolicyPlan> policies, boolean gate) {
     if (method == null || !method.isRoute()) {
-      throw tooEarly(
-          asked, "security protects only routes, and this method is not a route: remove it");
+      throw asked.mistake(
+          "security protects only routes, and this method is not a route: remove it");
     }
     if (!gate) {
-      throw tooEarly(
-          asked,
+      throw asked.mistake(
           "with limiter.gate.enabled = false all calls are decided around the method, after security: enable the gate, or remove it");
     }
-    Stream.concat(
-            charges.stream().map(PlannedCharge::source),
-            guard.stream().map(DuplicateGuard::submitter))
-        .forEach(source -> requireKnown(asked, source));
-    if (charges.stream().anyMatch(planned -> planned.cost().needsArguments())) {
-      throw tooEarly(
-          asked,
+    policies.stream().flatMap(PolicyPlan::sources).forEach(source -> requireKnown(asked, source));
+    if (charges(policies).anyMatch(planned -> planned.cost().needsArguments())) {
+      throw asked.mistake(
           "the cost depends on the arguments, which are bound after security: give a number");
     }
-    if (charges.stream().anyMatch(PlannedCharge::isConditionalByArguments)
-        || guard.flatMap(DuplicateGuard::condition).filter(Condition::needsArguments).isPresent()) {
-      throw tooEarly(
-          asked,
+    if (policies.stream().flatMap(PolicyPlan::conditions).anyMatch(Condition::needsArguments)) {
+      throw asked.mistake(
           "the condition depends on the arguments, which are bound after security: name a bean of type LimitCondition");
     }
-    if (guard.filter(each -> each.submission().needsArguments()).isPresent()) {
-      throw tooEarly(
-          asked,
+    if (guards(policies).anyMatch(guard -> guard.submission().needsArguments())) {
+      throw asked.mistake(
           "duplicates are found by the arguments, which are bound after security: write duplicate = @Duplicate(by = DuplicateBy.CALLER), or IDEMPOTENCY_KEY");
     }
   }
 
   private static void requireKnown(Origin asked, SubjectSource source) {
     if (source instanceof SubjectSource.User) {
-      throw tooEarly(
-          asked,
+      throw asked.mistake(
           "%s counts the user, who is known only after security: %s"
               .formatted(source.written(), APART));
     }
     if (source instanceof SubjectSource.Submitter) {
-      throw tooEarly(
-          asked,
+      throw asked.mistake(
           "where all calls are counted together, duplicates are found by the user, who is known only after security: put preventDuplicate on a @RateLimiter that counts the address or a header");
     }
     if (source.needsArguments()) {
-      throw tooEarly(
-          asked,
+      throw asked.mistake(
           "%s needs the arguments, which are bound after security: %s"
               .formatted(source.written(), APART));
     }
   }
 
-  private static ConfigurationException tooEarly(Origin asked, String remedy) {
-    return asked.mistake(remedy);
+  private static Stream<PlannedCharge> charges(List<PolicyPlan> policies) {
+    return policies.stream().flatMap(policy -> policy.charges().stream());
+  }
+
+  private static Stream<DuplicateGuard> guards(List<PolicyPlan> policies) {
+    return policies.stream().flatMap(policy -> policy.duplicates().stream());
   }
 
   /** The stack itself checks the rules of one subject; this checks those of several subjects. */
-  static void requireOneThatWaits(String method, List<PlannedCharge> charges) {
+  static void requireOneThatWaits(String method, List<PolicyPlan> policies) {
     List<String> waiting =
-        charges.stream()
+        charges(policies)
             .filter(planned -> !planned.observed())
             .flatMap(planned -> planned.rules().waiting().stream())
             .map(Rule::name)

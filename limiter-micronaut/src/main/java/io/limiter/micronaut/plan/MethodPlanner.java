@@ -4,6 +4,7 @@ package io.limiter.micronaut.plan;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PolicyChanges;
 import io.limiter.micronaut.definition.LimitedMethod;
+import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.PolicyMember;
@@ -15,7 +16,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -52,7 +52,6 @@ public final class MethodPlanner {
   private final @Nullable LimitedMethod method;
   private final PolicyPlanner.Ordinals ordinals = new PolicyPlanner.Ordinals();
   private final Map<String, PolicyPlanner> planners = new LinkedHashMap<>();
-  private final Map<String, Set<String>> ruleNames = new TreeMap<>();
   private boolean guardIsWritten;
   private boolean guarded;
 
@@ -96,9 +95,10 @@ public final class MethodPlanner {
     for (PolicyDefinition policy : place) {
       String name = policy.name();
       // Of annotations without a name, the nearest one only.
-      boolean nearest = !name.equals(description) || !ruleNames.containsKey(name);
+      boolean nearest = !name.equals(description) || !planners.containsKey(name);
       PolicyDefinition change = changes.of(policy, parts.rules()::nameOf);
       PolicyDefinition changed = policy.with(nearest ? change : change.shared());
+      MemberSet members = changed.members();
       String limit =
           planners.isEmpty() || name.equals(planners.keySet().iterator().next())
               ? description
@@ -106,21 +106,17 @@ public final class MethodPlanner {
       PolicyPlanner planner =
           planners.computeIfAbsent(
               name, any -> new PolicyPlanner(parts, name, description, method));
-      Set<String> names = ruleNames.computeIfAbsent(name, any -> new TreeSet<>());
-      if (!changed.members().isFalse(PolicyMember.ENABLED)) {
-        boolean guards = PolicyPlanner.wantsGuard(changed.members());
+      if (!members.isFalse(PolicyMember.ENABLED)) {
+        boolean guards = PolicyPlanner.wantsGuard(members);
         if (guards && !guardIsWritten && guarded) {
-          throw changed
-              .members()
-              .mistake(
-                  PolicyMember.DUPLICATE,
-                  true,
-                  "another @RateLimiter in the same place has it, too: one call is one submission, so remove one of them");
+          throw members.mistake(
+              PolicyMember.DUPLICATE,
+              true,
+              "another @RateLimiter in the same place has it, too: one call is one submission, so remove one of them");
         }
         planner.add(changed, limit, guards && !guardIsWritten, ordinals);
-        names.addAll(planner.writtenNames());
         guarded |= guards;
-        written |= guards || changed.members().has(PolicyMember.DUPLICATE);
+        written |= guards || members.has(PolicyMember.DUPLICATE);
       }
     }
     guardIsWritten = written;
@@ -130,22 +126,17 @@ public final class MethodPlanner {
     List<PolicyPlan> policies =
         new ArrayList<>(planners.values().stream().map(PolicyPlanner::plan).toList());
     policies.removeIf(PolicyPlan::isEmpty);
-    List<PlannedCharge> charges =
-        policies.stream().flatMap(policy -> policy.charges().stream()).toList();
     // Evaluated once all places have been read.
     Optional<Origin> early =
         policies.stream().flatMap(policy -> policy.beforeSecurity().stream()).findFirst();
+    MethodChecks.requireRequest(method, policies);
     if (early.isPresent()) {
       policies.replaceAll(PolicyPlan::decidedBeforeSecurity);
+      MethodChecks.requireBeforeSecurity(early.get(), method, policies, parts.gate().enabled());
     }
-    Optional<DuplicateGuard> guard =
-        policies.stream().flatMap(policy -> policy.duplicates().stream()).findFirst();
-    MethodChecks.requireRequest(method, charges, guard);
-    early.ifPresent(
-        asked ->
-            MethodChecks.requireBeforeSecurity(
-                asked, method, charges, guard, parts.gate().enabled()));
-    MethodChecks.requireOneThatWaits(description, charges);
+    MethodChecks.requireOneThatWaits(description, policies);
+    Map<String, Set<String>> ruleNames = new TreeMap<>();
+    planners.forEach((name, planner) -> ruleNames.put(name, planner.writtenNames()));
     return new Planned(List.copyOf(policies), ruleNames);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.micronaut.definition.PolicyMember.Expressible;
 import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.Qualifier;
@@ -32,15 +33,30 @@ public interface NamedBeans {
   <T> Optional<FoundBean<T>> named(Class<T> type, String name);
 
   /**
+   * The bean of a type whose name a setting has.
+   *
+   * @param remedy what else would be possible, for the mistake if there is no such bean
+   */
+  default <T> FoundBean<T> named(Written<Expressible> written, Class<T> type, String remedy) {
+    String name = written.value().text();
+    return named(type, name)
+        .orElseThrow(
+            () ->
+                written
+                    .origin()
+                    .mistake(
+                        "no bean of type %s has this name: give one @Named(\"%s\")%s"
+                            .formatted(type.getName(), name, remedy)));
+  }
+
+  /**
    * A bean.
    *
    * @param type its type, as named
-   * @param name the name of that type, for messages
    * @param isSingleton whether there is one object of it
    * @param object that object, created when it is first needed
    */
-  record FoundBean<T>(
-      Class<? extends T> type, String name, boolean isSingleton, Supplier<T> object) {}
+  record FoundBean<T>(Class<? extends T> type, boolean isSingleton, Supplier<T> object) {}
 
   /** Those of the context. */
   @Singleton
@@ -64,7 +80,6 @@ public interface NamedBeans {
       try {
         return new FoundBean<>(
             written,
-            written.getName(),
             beans.getBeanDefinition(written).isSingleton(),
             SupplierUtil.memoized(() -> beans.getBean(written)));
       } catch (NonUniqueBeanException e) {
@@ -83,7 +98,6 @@ public interface NamedBeans {
     private <T> FoundBean<T> named(Class<T> type, Qualifier<T> qualifier, BeanDefinition<T> bean) {
       return new FoundBean<>(
           bean.getBeanType(),
-          bean.getBeanType().getName(),
           bean.isSingleton(),
           SupplierUtil.memoized(() -> beans.getBean(type, qualifier)));
     }

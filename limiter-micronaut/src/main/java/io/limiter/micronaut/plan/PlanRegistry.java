@@ -8,6 +8,7 @@ import io.limiter.micronaut.config.LimitSettings.Route;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.PolicyChanges;
 import io.limiter.micronaut.definition.LimitedMethod;
+import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.plan.MethodPlanner.Planned;
@@ -45,6 +46,7 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -242,16 +244,15 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   private RouteLimits routes(Generation generation) {
     List<RouteLimits.LimitedPath> limits = new ArrayList<>();
     for (Route route : generation.settings.routes()) {
-      String policy = route.policy().value();
+      Origin named = route.policy();
+      String policy = named.value();
       if (!exists(generation.settings.of(policy), generation)) {
-        throw route
-            .policy()
-            .mistake(
-                generation.ofMethods.contains(policy)
-                    ? "this policy is that of annotated methods: give a policy of another name its rules under %s"
-                        .formatted(PoliciesConfiguration.PREFIX)
-                    : "no policy of this name has rules: write them under %s.%s.rules, or set duplicate.enabled there"
-                        .formatted(PoliciesConfiguration.PREFIX, policy));
+        throw named.mistake(
+            generation.ofMethods.contains(policy)
+                ? "this policy is that of annotated methods: give a policy of another name its rules under %s"
+                    .formatted(PoliciesConfiguration.PREFIX)
+                : "no policy of this name has rules: write them under %s.%s.rules, or set duplicate.enabled there"
+                    .formatted(PoliciesConfiguration.PREFIX, policy));
       }
       configured(policy, generation) // none if it is disabled
           .ifPresent(plan -> limits.add(new RouteLimits.LimitedPath(route, plan, contextPath)));
@@ -263,15 +264,15 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
 
   /** The paths of the methods that are limited by annotations. */
   private List<RouteLimits.LimitedPath> methodPaths(Generation generation) {
-    List<RouteLimits.LimitedPath> paths = new ArrayList<>();
-    router
+    return router
         .get()
         .uriRoutes()
-        .forEach(
+        .flatMap(
             route ->
                 find(route.getTargetMethod().getExecutableMethod(), generation)
-                    .ifPresent(plan -> paths.add(new RouteLimits.LimitedPath(route, plan))));
-    return paths;
+                    .map(plan -> new RouteLimits.LimitedPath(route, plan))
+                    .stream())
+        .toList();
   }
 
   /** Whether calls of a method are the connections or the messages of a WebSocket. */
@@ -318,32 +319,32 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
 
   /** The policies of this name, of the methods that are planned by now; by their methods. */
   List<OnMethod> named(String policy) {
-    Generation generation = current;
-    return Stream.concat(ofMethods(generation), configured(policy, generation).stream())
-        .flatMap(PlanRegistry::policies)
+    return policies(current, Set.of(policy))
         .filter(each -> each.policy().name().equals(policy))
-        .sorted(Comparator.comparing(OnMethod::method))
         .toList();
   }
 
-  private static Stream<LimitPlan> ofMethods(Generation generation) {
-    return generation.plans.entrySet().stream()
-        .filter(planned -> !makesBean(planned.getKey().method()))
-        .flatMap(planned -> planned.getValue().plan().stream());
-  }
-
-  private static Stream<OnMethod> policies(LimitPlan plan) {
-    return plan.policies().stream().map(policy -> new OnMethod(plan.method(), policy));
+  /**
+   * The policies of the methods, and some that may exist only in settings; by their methods.
+   *
+   * @param configured the names of the latter
+   */
+  private Stream<OnMethod> policies(Generation generation, Set<String> configured) {
+    Stream<LimitPlan> ofMethods =
+        generation.plans.entrySet().stream()
+            .filter(planned -> !makesBean(planned.getKey().method()))
+            .flatMap(planned -> planned.getValue().plan().stream());
+    return Stream.concat(
+            ofMethods,
+            configured.stream().flatMap(policy -> configured(policy, generation).stream()))
+        .flatMap(
+            plan -> plan.policies().stream().map(policy -> new OnMethod(plan.method(), policy)))
+        .sorted(Comparator.comparing(OnMethod::method));
   }
 
   /** The tier of callers without another; empty if those have the usual rules. */
   Optional<String> usualTier() {
     return current.settings.usualTier();
-  }
-
-  /** The names of all tiers. */
-  Set<String> tierNames() {
-    return current.settings.tiers();
   }
 
   /** The plan of a policy that exists only in the configuration; empty if there is none. */
@@ -433,32 +434,19 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   public Map<String, List<Rule>> rules() {
     Generation generation = current;
     Map<String, List<Rule>> rules = new TreeMap<>();
-    Stream.concat(
-            ofMethods(generation),
-            generation.settings.policies().stream()
-                .flatMap(policy -> configured(policy, generation).stream()))
-        .flatMap(PlanRegistry::policies)
-        .sorted(Comparator.comparing(OnMethod::method))
-        .forEach(
-            each ->
-                each.policy()
-                    .charges()
-                    .forEach(
-                        charge ->
-                            rules
-                                .computeIfAbsent(each.policy().name(), any -> new ArrayList<>())
-                                .addAll(charge.rules().rules())));
+    for (OnMethod each : policies(generation, generation.settings.policies()).toList()) {
+      for (PlannedCharge charge : each.policy().charges()) {
+        rules
+            .computeIfAbsent(each.policy().name(), any -> new ArrayList<>())
+            .addAll(charge.rules().rules());
+      }
+    }
     return rules;
   }
 
-  /** The methods, of those that are planned by now, of whose rules none counts by another. */
-  public List<String> countedByChoice() {
-    return current
-        .all()
-        .filter(LimitPlan::isCountedByChoice)
-        .map(LimitPlan::method)
-        .sorted()
-        .toList();
+  /** The methods, of those that are planned by now, whose plan is such; sorted. */
+  public List<String> methods(Predicate<LimitPlan> some) {
+    return current.all().filter(some).map(LimitPlan::method).sorted().toList();
   }
 
   /** Names for a message, of many the first. */
@@ -477,11 +465,6 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
                     .map(chosen -> plan.method() + ": " + chosen))
         .sorted()
         .toList();
-  }
-
-  /** The methods, of those that are planned by now, some of whose rules count the user. */
-  public List<String> countingUsers() {
-    return current.all().filter(LimitPlan::countsUsers).map(LimitPlan::method).sorted().toList();
   }
 
   /** One plan for all objects that stand for one method: gate and guard may hold different ones. */
@@ -528,7 +511,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
       Function<PolicyChanges, Planned> planner) {
     LimitSettings settings = generation.settings;
     Planned usual = planner.apply(settings.changes());
-    Map<String, Set<String>> ruleNames = new TreeMap<>(usual.ruleNames());
+    Map<String, Set<String>> ruleNames = usual.ruleNames(); // read for this plan alone
     if (usual.policies().isEmpty()) {
       return new LimitedBy(Optional.empty(), ruleNames);
     }
@@ -542,14 +525,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
             .ruleNames()
             .forEach(
                 (policy, names) ->
-                    ruleNames.merge(
-                        policy,
-                        names,
-                        (one, two) -> {
-                          Set<String> both = new TreeSet<>(one);
-                          both.addAll(two);
-                          return both;
-                        }));
+                    ruleNames.computeIfAbsent(policy, any -> new TreeSet<>()).addAll(names));
       }
     }
     LimitPlan plan =
@@ -565,14 +541,14 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
       return;
     }
     for (PolicyPlan policy : policies) {
-      settings.of(tier, policy.name()).settings().stream()
-          .findFirst()
-          .ifPresent(
-              setting -> {
-                throw setting.mistake(
-                    "the policy '%s' is decided before security, where no caller has a tier: remove it"
-                        .formatted(policy.name()));
-              });
+      List<Origin> written = settings.of(tier, policy.name()).settings();
+      if (!written.isEmpty()) {
+        throw written
+            .get(0)
+            .mistake(
+                "the policy '%s' is decided before security, where no caller has a tier: remove it"
+                    .formatted(policy.name()));
+      }
     }
   }
 

@@ -55,17 +55,18 @@ public record PlannedCharge(
 
   /** What a call with this subject is charged. */
   Charge charge(Subject subject, int units) {
-    RuleStack stack = rules(subject.isAnonymous());
-    return new Charge(limit, StateKey.of(limit, subject).of(stack), stack, units, observed);
+    return charge(StateKey.of(limit, subject), subject.isAnonymous(), units);
   }
 
-  RuleStack rules(boolean anonymous) {
-    return anonymous ? anonymousRules : rules;
-  }
-
-  /** Whether the arguments of a call determine whether it is charged. */
-  public boolean isConditionalByArguments() {
-    return condition.isPresent() && condition.get().needsArguments();
+  /**
+   * The same.
+   *
+   * @param subject one of the state keys of the subject
+   * @param anonymous whether the source does not identify the caller
+   */
+  Charge charge(StateKey subject, boolean anonymous, int units) {
+    RuleStack stack = anonymous ? anonymousRules : rules;
+    return new Charge(limit, subject.of(stack), stack, units, observed);
   }
 
   /** The names of its rules, each once. */

@@ -6,6 +6,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -14,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -143,6 +145,21 @@ public record PolicyPlan(
     Map<String, T> all = new HashMap<>();
     values.forEach((name, value) -> all.put(renamed.getOrDefault(name, name), value));
     return Map.copyOf(all);
+  }
+
+  /** Who is counted: by its rules, and by its duplicate guard. */
+  Stream<SubjectSource> sources() {
+    return Stream.concat(
+        charges.stream().map(PlannedCharge::source),
+        duplicates.stream().map(DuplicateGuard::submitter));
+  }
+
+  /** What selects its calls. */
+  Stream<Condition> conditions() {
+    return Stream.concat(
+            charges.stream().map(PlannedCharge::condition),
+            duplicates.stream().map(DuplicateGuard::condition))
+        .flatMap(Optional::stream);
   }
 
   /** Whether it bans subjects. */

@@ -3,7 +3,6 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.Charge;
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
@@ -28,7 +27,7 @@ import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.AnnotationClassValue;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -38,7 +37,8 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.ToIntFunction;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -81,9 +81,13 @@ final class PolicyPlanner {
     final List<Rule> known = new ArrayList<>();
     final List<Rule> anonymous = new ArrayList<>();
     boolean deniesAnonymous;
-    Optional<Condition> condition = Optional.empty();
+    final Optional<Condition> condition;
     @Nullable Price price;
     @Nullable BanRule ban;
+
+    Owned(Optional<Condition> condition) {
+      this.condition = condition;
+    }
   }
 
   private final MethodPlanner.PlanningBeans parts;
@@ -131,13 +135,14 @@ final class PolicyPlanner {
             .get(PolicyMember.KEY)
             .orElseGet(() -> condition.map(it -> usualLimit + " if " + it).orElse(usualLimit));
     Anonymous anonymous = parts.subjects().anonymous(members, policy.anonymousRules().isPresent());
-    ToIntFunction<CallExpression> ordinal = each -> ordinals.of(limit, each);
-    SubjectSource source = parts.subjects().read(members, anonymous, ordinal);
+    Function<MemberSet, SubjectSource> subjects =
+        each -> parts.subjects().read(each, anonymous, text -> ordinals.of(limit, text));
+    SubjectSource source = subjects.apply(members);
     Set<String> taken = new HashSet<>();
     Map<String, MemberSet> written = policy.changedRules(this::nameOf, taken);
     boolean wantsGuard = wantsGuard(members);
     if (!policy.unlimited()) {
-      addRules(policy, limit, source, anonymous, condition, ordinal, written, taken);
+      addRules(policy, limit, source, subjects, condition, written, taken);
     }
     writtenNames.addAll(taken);
     observed |= members.isTrue(PolicyMember.OBSERVE);
@@ -147,8 +152,7 @@ final class PolicyPlanner {
     if (beforeSecurity.isEmpty() && members.isTrue(PolicyMember.BEFORE_SECURITY)) {
       beforeSecurity = members.find(PolicyMember.BEFORE_SECURITY).map(Written::origin);
     }
-    boolean mayBeEmpty = members.find(PolicyMember.DUPLICATE).isPresent();
-    if (written.isEmpty() && !wantsGuard && !mayBeEmpty) {
+    if (written.isEmpty() && !wantsGuard && !members.has(PolicyMember.DUPLICATE)) {
       throw new CorrectableException(
           members.mistake(
               "rules",
@@ -161,50 +165,69 @@ final class PolicyPlanner {
       PolicyDefinition policy,
       String limit,
       SubjectSource source,
-      Anonymous anonymous,
+      Function<MemberSet, SubjectSource> subjects,
       Optional<Condition> condition,
-      ToIntFunction<CallExpression> ordinal,
       Map<String, MemberSet> written,
       Set<String> taken) {
     MemberSet members = policy.members();
-    Map<SubjectSource, List<Named>> bySource = new LinkedHashMap<>();
-    bySource.put(source, new ArrayList<>());
+    List<Named> rules = new ArrayList<>();
     written.forEach(
         (codeName, rule) -> {
           SubjectSource counted =
-              parts.subjects().isWrittenIn(rule)
-                  ? parts.subjects().read(rule, anonymous, ordinal)
-                  : source;
-          RuleReader.Read read = read(rule);
-          MethodChecks.requireSeenCompletion(method, rule, read.kind());
-          bySource
-              .computeIfAbsent(counted, any -> new ArrayList<>())
-              .add(new Named(read, codeName));
+              parts.subjects().isWrittenIn(rule) ? subjects.apply(rule) : source;
+          Named named = new Named(counted, read(rule), codeName);
+          MethodChecks.requireSeenCompletion(method, rule, named.kind());
+          rules.add(named);
         });
-    if (bySource.keySet().stream().noneMatch(SubjectSource::mayBeAnonymous)) {
+    // Those of one subject together, first those that the definition itself counts.
+    List<SubjectSource> sources =
+        Stream.concat(Stream.of(source), rules.stream().map(Named::source)).distinct().toList();
+    rules.sort(Comparator.comparing(rule -> sources.indexOf(rule.source())));
+    if (sources.stream().noneMatch(SubjectSource::mayBeAnonymous)) {
       members.reject(PolicyMember.ANONYMOUS, NEVER_ANONYMOUS);
     }
-    bySource.values().removeIf(List::isEmpty);
-    List<Named> known = bySource.getOrDefault(source, List.of());
-    List<Named> others = anonymousRules(policy, source, known, anonymous, taken);
-    failure(members, bySource.values());
-    List<Rule> all =
-        Stream.concat(bySource.values().stream().flatMap(List::stream), others.stream())
-            .map(each -> each.read().rule())
-            .toList();
-    boolean costly = bySource.values().stream().anyMatch(PolicyPlanner::takeUnits);
+    List<Named> known = rules.stream().filter(rule -> rule.source().equals(source)).toList();
+    List<Named> others = anonymousRules(policy, source, known, taken);
+    failure(members, rules);
     CommonToRules values =
         new CommonToRules(
             members,
             text(members),
             new Price(
-                cost(members, all),
-                method == null ? Optional.empty() : resultCost(members, costly, method.streams())),
-            ban(members, bySource),
+                cost(members, Stream.concat(rules.stream(), others.stream()).toList()),
+                method == null ? Optional.empty() : resultCost(members, rules, method.streams())),
+            ban(members, rules),
             condition);
-    bySource.forEach(
-        (counted, rules) ->
-            add(limit, counted, rules, counted.equals(source) ? others : rules, values));
+    if (!kinds(known).equals(kinds(others))) {
+      throw members.mistake(
+          "anonymousRules",
+          names(others),
+          "they replace the rules but count other calls: let both count the same kinds of calls (all, failures, successes, in flight, waiting)");
+    }
+    Map<Owner, List<Named>> byOwner = new LinkedHashMap<>();
+    for (Named rule : rules) {
+      byOwner
+          .computeIfAbsent(
+              new Owner(limit, rule.source().withAnonymous(Anonymous.ADDRESS), rule.kind()),
+              any -> new ArrayList<>())
+          .add(rule);
+    }
+    byOwner.forEach(
+        (owner, some) -> {
+          SubjectSource counted = some.get(0).source();
+          Owned owned = agree(owner, values);
+          // Calls without a subject are denied if any definition denies them.
+          owned.deniesAnonymous |= counted.anonymous() == Anonymous.REJECT;
+          Map<RuleReader.Read, Rule> distinct = new HashMap<>();
+          put(some, owned.known, distinct, values.text());
+          put(
+              counted.equals(source)
+                  ? others.stream().filter(rule -> rule.kind() == owner.kind).toList()
+                  : some,
+              owned.anonymous,
+              distinct,
+              values.text());
+        });
   }
 
   private RuleReader.Read read(MemberSet rule) {
@@ -216,7 +239,21 @@ final class PolicyPlanner {
   }
 
   /** A rule with the name that it has in the code. */
-  private record Named(RuleReader.Read read, String codeName) {}
+  private record Named(SubjectSource source, RuleReader.Read read, String codeName) {
+
+    Rule rule() {
+      return read.rule();
+    }
+
+    CountedCalls kind() {
+      return read.kind();
+    }
+
+    /** Whether it takes the units of a call; a concurrency limit takes one permit. */
+    boolean takesUnits() {
+      return kind() != CountedCalls.IN_FLIGHT;
+    }
+  }
 
   /** What one definition gives all its rules. */
   private record CommonToRules(
@@ -227,16 +264,13 @@ final class PolicyPlanner {
       Optional<Condition> condition) {}
 
   private List<Named> anonymousRules(
-      PolicyDefinition policy,
-      SubjectSource source,
-      List<Named> otherwise,
-      Anonymous anonymous,
-      Set<String> taken) {
+      PolicyDefinition policy, SubjectSource source, List<Named> otherwise, Set<String> taken) {
     if (policy.anonymousRules().isEmpty()) {
       return otherwise;
     }
+    MemberSet members = policy.members();
     if (!source.mayBeAnonymous()) {
-      throw policy.members().mistake("anonymousRules", "{…}", NEVER_ANONYMOUS);
+      throw members.mistake("anonymousRules", "{…}", NEVER_ANONYMOUS);
     }
     List<Named> read = new ArrayList<>();
     policy
@@ -249,26 +283,23 @@ final class PolicyPlanner {
                     member,
                     "this rule counts the subject of the surrounding @RateLimiter: remove it");
               }
-              read.add(new Named(read(rule), codeName));
+              read.add(new Named(source, read(rule), codeName));
             });
-    if (otherwise.isEmpty() || read.isEmpty() || anonymous == Anonymous.REJECT) {
-      throw policy
-          .members()
-          .mistake(
-              "anonymousRules",
-              names(read),
-              "they replace the rules for calls without a subject, which anonymous = REJECT would deny: set rules, anonymousRules and anonymous = ADDRESS");
+    if (otherwise.isEmpty() || read.isEmpty() || source.anonymous() == Anonymous.REJECT) {
+      throw members.mistake(
+          "anonymousRules",
+          names(read),
+          "they replace the rules for calls without a subject, which anonymous = REJECT would deny: set rules, anonymousRules and anonymous = ADDRESS");
     }
     return read;
   }
 
   private static List<String> names(List<Named> rules) {
-    return rules.stream().map(each -> each.read().rule().name()).toList();
+    return rules.stream().map(each -> each.rule().name()).toList();
   }
 
-  /** Whether one of the rules takes the units of a call; a concurrency limit takes one permit. */
-  private static boolean takeUnits(List<Named> rules) {
-    return rules.stream().anyMatch(each -> each.read().kind() != CountedCalls.IN_FLIGHT);
+  private static Set<CountedCalls> kinds(List<Named> rules) {
+    return rules.stream().map(Named::kind).collect(Collectors.toSet());
   }
 
   private Optional<Condition> condition(MemberSet policy) {
@@ -280,43 +311,33 @@ final class PolicyPlanner {
     if (expression.isPresent()) {
       return Optional.of(new Condition.OfArguments(expression.get()));
     }
-    String bean = written.get().value().text();
-    return Optional.of(
-        new Condition.OfRequest(
-            bean,
-            parts
-                .beans()
-                .named(LimitCondition.class, bean)
-                .orElseThrow(
-                    () ->
-                        written
-                            .get()
-                            .origin()
-                            .mistake(
-                                "no bean of type %s has this name: give one @Named(\"%s\"), or write an expression over the arguments in the annotation, such as \"#{!order.draft}\""
-                                    .formatted(LimitCondition.class.getName(), bean)))
-                .object()));
+    NamedBeans.FoundBean<LimitCondition> bean =
+        parts
+            .beans()
+            .named(
+                written.get(),
+                LimitCondition.class,
+                ", or write an expression over the arguments in the annotation, such as \"#{!order.draft}\"");
+    return Optional.of(new Condition.OfRequest(written.get().value().text(), bean.object()));
   }
 
   /** All definitions of one policy must agree on which calls have failed. */
-  private void failure(MemberSet policy, Collection<List<Named>> rules) {
-    if (rules.stream().flatMap(List::stream).noneMatch(each -> each.read().kind().byOutcome())) {
+  private void failure(MemberSet policy, List<Named> rules) {
+    if (rules.stream().noneMatch(each -> each.kind().byOutcome())) {
       policy.reject(
           PolicyMember.FAILED_ON,
           "it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or remove it");
       return;
     }
     CompletionPlan.Failure written =
-        policy
-            .find(PolicyMember.FAILED_ON)
-            .map(
-                statuses ->
-                    new CompletionPlan.Failure(
-                        Optional.of(
-                            statuses(
-                                statuses,
-                                "name statuses, or remove it: then any exception is a failure, and any status of 400 and above"))))
-            .orElse(CompletionPlan.Failure.USUAL);
+        new CompletionPlan.Failure(
+            policy
+                .find(PolicyMember.FAILED_ON)
+                .map(
+                    statuses ->
+                        statuses(
+                            statuses,
+                            "name statuses, or remove it: then any exception is a failure, and any status of 400 and above")));
     if (failure != null && !failure.equals(written)) {
       throw policy.mistake(
           PolicyMember.FAILED_ON,
@@ -348,7 +369,7 @@ final class PolicyPlanner {
     return new TreeSet<>(written.value());
   }
 
-  private static Cost cost(MemberSet policy, List<Rule> rules) {
+  private static Cost cost(MemberSet policy, List<Named> rules) {
     Optional<Written<Expressible>> cost = policy.find(PolicyMember.COST);
     if (cost.isEmpty()) {
       return Cost.ONE;
@@ -356,7 +377,7 @@ final class PolicyPlanner {
     if (rules.isEmpty()) {
       policy.reject(PolicyMember.COST, "there is no rule to take it from: add rules, or remove it");
     }
-    if (rules.stream().allMatch(rule -> rule instanceof ConcurrencyLimitRule)) {
+    if (rules.stream().noneMatch(Named::takesUnits)) {
       policy.reject(
           PolicyMember.COST,
           "a concurrency limit takes one permit for each call, whatever its cost: add other rules, or remove it");
@@ -366,21 +387,19 @@ final class PolicyPlanner {
       return new Cost(expression.get());
     }
     int units = units(cost.get());
-    rules.stream()
-        // Only the algorithm itself knows the meaning of its count.
-        .filter(rule -> !(rule instanceof CustomRule))
-        .filter(rule -> !(rule instanceof ConcurrencyLimitRule)) // a call takes one permit
-        .filter(rule -> rule.capacity() < units)
-        .findFirst()
-        .ifPresent(
-            rule -> {
-              throw new CorrectableException(
-                  cost.get()
-                      .origin()
-                      .mistake(
-                          "the rule '%s' admits %d at once, so no call could ever be admitted: lower the cost, or raise its count"
-                              .formatted(rule.name(), rule.capacity())));
-            });
+    for (Named named : rules) {
+      Rule rule = named.rule();
+      // Only the algorithm itself knows the meaning of its count.
+      boolean counted = named.takesUnits() && !(rule instanceof CustomRule);
+      if (counted && rule.capacity() < units) {
+        throw new CorrectableException(
+            cost.get()
+                .origin()
+                .mistake(
+                    "the rule '%s' admits %d at once, so no call could ever be admitted: lower the cost, or raise its count"
+                        .formatted(rule.name(), rule.capacity())));
+      }
+    }
     return new Cost(units);
   }
 
@@ -402,16 +421,15 @@ final class PolicyPlanner {
   /**
    * The bean that computes the actual cost of a call.
    *
-   * @param costly whether there are rules that take a cost
    * @param streams whether the method returns a stream of values
    */
-  private Optional<ActualCost> resultCost(MemberSet policy, boolean costly, boolean streams) {
+  private Optional<ActualCost> resultCost(MemberSet policy, List<Named> rules, boolean streams) {
     Optional<Written<AnnotationClassValue<?>>> written = policy.find(PolicyMember.RESULT_COST);
     if (written.isEmpty()) {
       return Optional.empty();
     }
     Origin origin = written.get().origin();
-    if (!costly) {
+    if (rules.stream().noneMatch(Named::takesUnits)) {
       throw origin.mistake(
           "no rule takes a cost: a concurrency limit takes one permit for each call: add other rules, or remove it");
     }
@@ -431,22 +449,18 @@ final class PolicyPlanner {
    * At least one rule must count separate subjects: all calls together are never banned, since any
    * client could then cause an outage.
    */
-  private static Optional<BanRule> ban(MemberSet policy, Map<SubjectSource, List<Named>> rules) {
+  private static Optional<BanRule> ban(MemberSet policy, List<Named> rules) {
     if (!policy.hasGroup("ban")) {
       return Optional.empty();
     }
     BanRule ban = ban(policy);
-    List<SubjectSource> counted =
-        rules.entrySet().stream()
-            .filter(each -> takeUnits(each.getValue()))
-            .map(Map.Entry::getKey)
-            .toList();
+    List<Named> counting = rules.stream().filter(Named::takesUnits).toList();
     String remedy =
         rules.isEmpty()
             ? "it has no rules that could deny calls: add rules, or remove it"
-            : counted.isEmpty()
+            : counting.isEmpty()
                 ? "its rules limit calls in flight, and the time until a permit is free is unknown: add other rules, or remove it"
-                : counted.stream().noneMatch(PolicyPlanner::canBan)
+                : counting.stream().map(Named::source).noneMatch(PolicyPlanner::canBan)
                     ? "its rules count all calls together, and banning all of them would be an outage: add a rule that distinguishes subjects, or remove it"
                     : "";
     if (!remedy.isEmpty()) {
@@ -516,18 +530,15 @@ final class PolicyPlanner {
       PolicyMember<Long> status,
       PolicyMember<String> code,
       Optional<String> message) {
-    OptionalInt number = OptionalInt.empty();
-    if (policy.has(status)) {
-      long written = policy.get(status).orElse(0L);
-      if (written < 400 || written > 599) {
-        throw policy.mistake(status, written, "give it an error status, 400 to 599");
-      }
-      number = OptionalInt.of((int) written);
+    Optional<Long> number = policy.get(status);
+    if (number.filter(written -> written < 400 || written > 599).isPresent()) {
+      throw policy.mistake(status, number.get(), "give it an error status, 400 to 599");
     }
     if (policy.get(code).filter(String::isBlank).isPresent()) {
       policy.reject(code, "it is blank: write a code, or leave it out");
     }
-    DenialText text = new DenialText(number, policy.get(code), message);
+    OptionalInt answered = number.stream().mapToInt(Long::intValue).findFirst();
+    DenialText text = new DenialText(answered, policy.get(code), message);
     return text.equals(DenialText.NONE) ? DenialText.NONE : text;
   }
 
@@ -541,83 +552,32 @@ final class PolicyPlanner {
     return message;
   }
 
-  /**
-   * Adds the rules of one definition for one subject. A rule that is already present counts once.
-   * Calls without a subject are denied if any definition denies them.
-   */
-  private void add(
-      String limit,
-      SubjectSource source,
-      List<Named> known,
-      List<Named> anonymous,
-      CommonToRules values) {
-    Map<CountedCalls, List<Named>> anonymousByKind = byKind(anonymous);
-    Map<CountedCalls, List<Named>> knownByKind = byKind(known);
-    if (!knownByKind.keySet().equals(anonymousByKind.keySet())) {
-      throw values
-          .policy()
-          .mistake(
-              "anonymousRules",
-              names(anonymous),
-              "they replace the rules but count other calls: let both count the same kinds of calls (all, failures, successes, in flight, waiting)");
-    }
-    knownByKind.forEach(
-        (kind, rules) -> {
-          Owner owner = new Owner(limit, source.withAnonymous(Anonymous.ADDRESS), kind);
-          Owned owned = agree(owner, values);
-          owned.deniesAnonymous |= source.anonymous() == Anonymous.REJECT;
-          Map<RuleReader.Read, Rule> distinct = new HashMap<>();
-          put(rules, owned.known, distinct, values.text());
-          put(
-              anonymousByKind.getOrDefault(kind, List.of()),
-              owned.anonymous,
-              distinct,
-              values.text());
-        });
-  }
-
-  /** In the order in which the kinds first occur. */
-  private static Map<CountedCalls, List<Named>> byKind(List<Named> rules) {
-    Map<CountedCalls, List<Named>> kinds = new LinkedHashMap<>();
-    for (Named rule : rules) {
-      kinds.computeIfAbsent(rule.read().kind(), any -> new ArrayList<>()).add(rule);
-    }
-    return kinds;
-  }
-
   /** Each key is charged once and has one kind of ban, so all definitions must agree on them. */
   private Owned agree(Owner owner, CommonToRules values) {
-    Owned known = owners.get(owner);
-    if (known == null) {
-      known = new Owned();
-      known.condition = values.condition();
-      owners.put(owner, known);
-    } else if (!known.condition.equals(values.condition())) {
-      throw values
-          .policy()
-          .mistake(
-              PolicyMember.CONDITION,
-              values.condition().map(Object::toString).orElse(""),
-              "another @RateLimiter of this method counts the same subject under the same key with condition = \"%s\": give both the same condition, or other keys"
-                  .formatted(known.condition.map(Object::toString).orElse("")));
+    MemberSet policy = values.policy();
+    Owned known = owners.computeIfAbsent(owner, any -> new Owned(values.condition()));
+    if (!known.condition.equals(values.condition())) {
+      throw policy.mistake(
+          PolicyMember.CONDITION,
+          values.condition().map(Object::toString).orElse(""),
+          "another @RateLimiter of this method counts the same subject under the same key with condition = \"%s\": give both the same condition, or other keys"
+              .formatted(known.condition.map(Object::toString).orElse("")));
     }
     if (owner.kind == CountedCalls.IN_FLIGHT) {
       return known;
     }
     if (known.price != null && !known.price.equals(values.price())) {
-      throw values
-          .policy()
-          .mistake(
-              PolicyMember.COST,
-              values.price(),
-              "other rules of this method count the same subject with cost = %s: give all of them one cost, or some of them their own key"
-                  .formatted(known.price));
+      throw policy.mistake(
+          PolicyMember.COST,
+          values.price(),
+          "other rules of this method count the same subject with cost = %s: give all of them one cost, or some of them their own key"
+              .formatted(known.price));
     }
     known.price = values.price();
     if (values.ban().isPresent() && canBan(owner.subjects)) {
       if (known.ban != null && !known.ban.equals(values.ban().get())) {
         throw mistakeInBan(
-            values.policy(),
+            policy,
             values.ban().get(),
             "another @RateLimiter of this method has ban = %s for the same subject: give both the same ban, or one of them its own key"
                 .formatted(text(known.ban)));
@@ -627,12 +587,13 @@ final class PolicyPlanner {
     return known;
   }
 
+  /** Adds the rules of one definition. A rule that is already present counts once. */
   private void put(
       List<Named> added, List<Rule> to, Map<RuleReader.Read, Rule> distinct, DenialText text) {
     for (Named each : added) {
       Rule rule = distinct.get(each.read());
       if (rule == null) {
-        if (to.contains(each.read().rule())) {
+        if (to.contains(each.rule())) {
           continue;
         }
         rule = distinct(each);
@@ -653,7 +614,7 @@ final class PolicyPlanner {
    * One that is derived from the numbers gets a suffix, such as {@code 10-per-60s-2}.
    */
   private Rule distinct(Named named) {
-    Rule rule = named.read().rule();
+    Rule rule = named.rule();
     String distinct = rule.name();
     for (int i = 2; codeNames.containsKey(distinct); i++) {
       if (named.read().named()) {

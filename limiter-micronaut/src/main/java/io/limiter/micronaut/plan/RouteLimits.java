@@ -119,17 +119,14 @@ final class RouteLimits {
     for (LimitedPath limit : limits) {
       for (LimitedPath other : others) {
         if (other.plan() != limit.plan() && other.meets(limit)) {
-          limit
-              .plan()
-              .obstacle(other.plan())
-              .ifPresent(
-                  why -> {
-                    throw limit
-                        .place()
-                        .mistake(
-                            "it limits calls that %s limits, too, and %s: limit other paths, or remove one of them"
-                                .formatted(other.plan().method(), why));
-                  });
+          Optional<String> why = limit.plan().obstacle(other.plan());
+          if (why.isPresent()) {
+            throw limit
+                .place()
+                .mistake(
+                    "it limits calls that %s limits, too, and %s: limit other paths, or remove one of them"
+                        .formatted(other.plan().method(), why.get()));
+          }
         }
       }
       others.add(limit);

@@ -21,6 +21,7 @@ import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.plan.PlannedCharge.CountedCalls;
 import io.micronaut.core.annotation.AnnotationClassValue;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.naming.NameUtils;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.LocalDateTime;
@@ -74,11 +75,15 @@ public final class RuleReader {
         inFlight ? permitDuration(members) : time(members, PolicyMember.TIME, DEFAULT_TIME);
     Rule rule = rule(members, count, window);
     CountedCalls kind = kind(members, rule);
-    Optional<String> name = members.get(PolicyMember.NAME);
+    return new Read(named(rule, members, PolicyMember.NAME), members.has(PolicyMember.NAME), kind);
+  }
+
+  private static Rule named(Rule rule, MemberSet members, PolicyMember<String> member) {
+    Optional<String> name = members.get(member);
     try {
-      return new Read(name.map(rule::withName).orElse(rule), name.isPresent(), kind);
+      return name.map(rule::withName).orElse(rule);
     } catch (IllegalArgumentException e) {
-      throw members.mistake(PolicyMember.NAME, name.orElse(""), String.valueOf(e.getMessage()));
+      throw members.mistake(member, name.orElse(""), String.valueOf(e.getMessage()));
     }
   }
 
@@ -92,17 +97,8 @@ public final class RuleReader {
       throw members.mistake(
           PolicyMember.DUPLICATE_COUNT, count, "give it 1 to " + SlidingWindowLog.MAX_COUNT);
     }
-    Rule rule =
-        SlidingWindowLog.of(
-            count, time(members, PolicyMember.DUPLICATE_TIME, DEFAULT_DUPLICATE_TIME));
-    try {
-      return members.get(PolicyMember.DUPLICATE_NAME).map(rule::withName).orElse(rule);
-    } catch (IllegalArgumentException e) {
-      throw members.mistake(
-          PolicyMember.DUPLICATE_NAME,
-          members.get(PolicyMember.DUPLICATE_NAME).orElse(""),
-          String.valueOf(e.getMessage()));
-    }
+    Duration time = time(members, PolicyMember.DUPLICATE_TIME, DEFAULT_DUPLICATE_TIME);
+    return named(SlidingWindowLog.of(count, time), members, PolicyMember.DUPLICATE_NAME);
   }
 
   /** The time in a member, within the bounds of every window. */
@@ -174,18 +170,13 @@ public final class RuleReader {
               "%s already defines how the rule counts: remove one of them"
                   .formatted(annotated(written.get(0), rule)));
     }
-    String how = written.isEmpty() ? "" : written.get(0);
+    String how = written.isEmpty() ? "algorithm" : written.get(0);
     Algorithm algorithm = rule.get(PolicyMember.ALGORITHM).orElse(Algorithm.SLIDING_WINDOW_LOG);
-    if (how.isEmpty() || how.equals("algorithm")) {
-      if (algorithm == Algorithm.SLIDING_WINDOW_LOG) {
-        requireLogged(rule, count);
-        return SlidingWindowLog.of(count, window);
-      }
-      if (algorithm == Algorithm.CONCURRENCY_LIMIT) {
-        return concurrency(rule, count, window);
-      }
-    }
-    if (count > Rule.MAX_COUNT) {
+    boolean storesCalls =
+        how.equals("algorithm")
+            && (algorithm == Algorithm.SLIDING_WINDOW_LOG
+                || algorithm == Algorithm.CONCURRENCY_LIMIT);
+    if (!storesCalls && count > Rule.MAX_COUNT) {
       throw rule.mistake(PolicyMember.COUNT, count, "give it 1 to " + Rule.MAX_COUNT);
     }
     return switch (how) {
@@ -195,9 +186,11 @@ public final class RuleReader {
       case "leaky-bucket" -> leakyBucket(rule, count, window);
       default ->
           switch (algorithm) {
+            case SLIDING_WINDOW_LOG -> log(rule, count, window);
             case SLIDING_WINDOW_COUNTER -> SlidingWindowCounter.of(count, window);
             case FIXED_WINDOW -> FixedWindowRule.of(count, window);
-            default -> TokenBucketRule.of(count, count, window);
+            case TOKEN_BUCKET -> TokenBucketRule.of(count, count, window);
+            case CONCURRENCY_LIMIT -> concurrency(rule, count, window);
           };
     };
   }
@@ -206,13 +199,10 @@ public final class RuleReader {
   private static String annotated(String group, MemberSet rule) {
     return rule.originOf(group).filter(Origin::isSetting).isPresent()
         ? group
-        : group
-            .replace("fixed-window", "fixedWindow")
-            .replace("token-bucket", "tokenBucket")
-            .replace("leaky-bucket", "leakyBucket");
+        : NameUtils.camelCase(group, true);
   }
 
-  private void requireLogged(MemberSet rule, long count) {
+  private SlidingWindowLog log(MemberSet rule, long count, Duration window) {
     if (count > SlidingWindowLog.MAX_COUNT) {
       throw rule.mistake(
           PolicyMember.COUNT,
@@ -227,6 +217,7 @@ public final class RuleReader {
           "an exact log stores every call, so counts are limited to %d: lower it, or raise %s.max-count, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which store only one or two numbers"
               .formatted(configuration.maxCount(), LimiterConfiguration.PREFIX));
     }
+    return SlidingWindowLog.of(count, window);
   }
 
   private static ConcurrencyLimitRule concurrency(MemberSet rule, long count, Duration permit) {

@@ -59,7 +59,13 @@ public final class SubjectReader {
     if (who.has(PolicyMember.SUBJECT)) {
       Written<Expressible> subject = who.find(PolicyMember.SUBJECT).orElseThrow();
       if (subject.origin().isSetting()) {
-        return namedResolver(subject, anonymous);
+        // An expression is compiled, so this is the name of a resolver.
+        return resolver(
+            beans.named(
+                subject,
+                SubjectResolver.class,
+                "; an expression can only be written in an annotation"),
+            anonymous);
       }
       CallExpression expression =
           expression(
@@ -68,9 +74,9 @@ public final class SubjectReader {
       return new SubjectSource.Expression(expression, ordinals.applyAsInt(expression));
     }
     if (who.has(PolicyMember.RESOLVER)) {
-      NamedBeans.FoundBean<SubjectResolver> bean =
-          beans.ofType(who.find(PolicyMember.RESOLVER).orElseThrow(), SubjectResolver.class);
-      return new SubjectSource.Resolver(bean.type(), anonymous, bean.object());
+      return resolver(
+          beans.ofType(who.find(PolicyMember.RESOLVER).orElseThrow(), SubjectResolver.class),
+          anonymous);
     }
     LimitType type =
         who.get(PolicyMember.LIMIT_TYPE)
@@ -129,18 +135,8 @@ public final class SubjectReader {
     return name.toLowerCase(Locale.ROOT);
   }
 
-  /** A configured subject is the name of a resolver: an expression is compiled. */
-  private SubjectSource namedResolver(Written<Expressible> bean, Anonymous anonymous) {
-    String name = bean.value().text();
-    NamedBeans.FoundBean<SubjectResolver> named =
-        beans
-            .named(SubjectResolver.class, name)
-            .orElseThrow(
-                () ->
-                    bean.origin()
-                        .mistake(
-                            "no bean of type %s has this name: give one @Named(\"%s\"); an expression can only be written in an annotation"
-                                .formatted(SubjectResolver.class.getName(), name)));
-    return new SubjectSource.Resolver(named.type(), anonymous, named.object());
+  private static SubjectSource resolver(
+      NamedBeans.FoundBean<SubjectResolver> bean, Anonymous anonymous) {
+    return new SubjectSource.Resolver(bean.type(), anonymous, bean.object());
   }
 }
