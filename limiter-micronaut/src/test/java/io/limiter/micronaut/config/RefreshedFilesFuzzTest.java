@@ -153,13 +153,13 @@ class RefreshedFilesFuzzTest {
 
   @Test
   void aRefreshedServiceIsAStartedOne() {
-    pairs(24);
+    pairs(8);
   }
 
   @Tag("matrix")
   @Test
   void manyRefreshedServicesAreStartedOnes() {
-    pairs(100);
+    pairs(50);
   }
 
   private void pairs(int wanted) {

@@ -8,7 +8,6 @@ import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -45,20 +44,31 @@ public final class ConnectionLog {
    * @param connections a description for messages; empty if another object logs it
    */
   public ConnectionLog(Logger log, String node, int count, String connections) {
-    this(log, node, count, connections, ConcurrentHashMap.newKeySet());
+    this(log, node, count, connections, ConcurrentHashMap.newKeySet(), false);
   }
 
   /**
+   * The log of a Cluster or of one of its nodes.
+   *
    * @param count 0 if a good start is not logged
-   * @param warned warnings about servers that were already logged; one set for all nodes of a
-   *     Cluster
+   * @param warned warnings about servers that were already logged; one set for all nodes
    */
   public ConnectionLog(Logger log, String node, int count, String connections, Set<String> warned) {
+    this(log, node, count, connections, warned, true);
+  }
+
+  private ConnectionLog(
+      Logger log,
+      String node,
+      int count,
+      String connections,
+      Set<String> warned,
+      boolean ofCluster) {
     this.log = log;
     this.node = node;
     this.missing = new AtomicInteger(count);
     this.connections = connections;
-    this.check = new ServerCheck(log, node, warned);
+    this.check = new ServerCheck(log, node, warned, ofCluster);
   }
 
   /** {@code host:port}, an IPv6 address in brackets. */
@@ -123,21 +133,25 @@ public final class ConnectionLog {
 
     private static final Pattern VERSION = Pattern.compile("(?m)^redis_version:(\\d+)\\.(\\d+)");
     private static final Pattern EVICTION = Pattern.compile("(?m)^maxmemory_policy:(\\S+)");
+    private static final Pattern CLUSTER = Pattern.compile("(?m)^cluster_enabled:1");
     private static final int OLDEST = 602;
 
     private final Logger log;
     private final String node;
     private final Set<String> warned;
+    private final boolean ofCluster;
     private final AtomicBoolean looked = new AtomicBoolean();
 
     /**
      * @param node the name of the node in messages
      * @param warned as for the log
+     * @param ofCluster whether the node is known as one of a Cluster
      */
-    ServerCheck(Logger log, String node, Set<String> warned) {
+    ServerCheck(Logger log, String node, Set<String> warned, boolean ofCluster) {
       this.log = log;
       this.node = node;
       this.warned = warned;
+      this.ofCluster = ofCluster;
     }
 
     /** Never fails: a Redis that does not permit the check is not checked. */
@@ -146,7 +160,9 @@ public final class ConnectionLog {
         var unused =
             commands
                 .info("server")
-                .thenCombine(memory(commands), (server, memory) -> warnings(server + '\n' + memory))
+                .thenCombine(commands.info("memory"), (server, memory) -> server + '\n' + memory)
+                .thenCombine(commands.info("cluster"), (known, cluster) -> known + '\n' + cluster)
+                .thenApply(info -> warnings(info, ofCluster))
                 .thenAccept(
                     warnings ->
                         warnings.stream()
@@ -155,14 +171,13 @@ public final class ConnectionLog {
       }
     }
 
-    private static CompletionStage<String> memory(
-        RedisClusterAsyncCommands<byte[], byte[]> commands) {
-      return commands.info("memory");
-    }
-
     /** The predicates of sentences about the node. */
-    static List<String> warnings(String info) {
+    static List<String> warnings(String info, boolean ofCluster) {
       List<String> warnings = new ArrayList<>();
+      if (!ofCluster && CLUSTER.matcher(info).find()) {
+        warnings.add(
+            "is one node of a Redis Cluster, and the fallback decides what other nodes hold: name the nodes in redis.uris instead of redis.uri");
+      }
       Matcher version = VERSION.matcher(info);
       if (version.find()) {
         int number = 100 * Integer.parseInt(version.group(1)) + Integer.parseInt(version.group(2));

@@ -32,6 +32,13 @@ public final class RedisFailures {
   private static final Pattern UNKNOWN_COMMAND =
       Pattern.compile("ERR [^\n]{0,160}?unknown (redis )?command", Pattern.CASE_INSENSITIVE);
 
+  /** The name of a command that a rule of the access list forbids, in a script or outside. */
+  private static final Pattern FORBIDDEN =
+      Pattern.compile("no permissions to run the '([a-z|]{1,40})' command");
+
+  private static final Pattern NO_DATABASE =
+      Pattern.compile("DB index is out of range|invalid DB index|SELECT is not allowed");
+
   /** Errors that any other call would also get. */
   private static final Set<String> OF_THE_NODE =
       Set.of(
@@ -70,7 +77,7 @@ public final class RedisFailures {
     if (failure instanceof RedisCommandExecutionException reply) {
       return new StoreException(
           FailureReason.ERROR,
-          node + " answered with the error " + code(String.valueOf(reply.getMessage())),
+          node + " answered with the error " + explained(String.valueOf(reply.getMessage())),
           null);
     }
     if (failure instanceof RedisException && messageMatches(FULL, failure)) {
@@ -134,17 +141,28 @@ public final class RedisFailures {
     return pattern.matcher(String.valueOf(failure.getMessage())).find();
   }
 
-  /**
-   * The code at the beginning of an error reply, since the rest may quote keys or arguments; with
-   * an explanation if the code alone is not informative.
-   */
+  /** The code, with an explanation if it is not informative without the rest of the reply. */
+  private static String explained(String message) {
+    String code = code(message);
+    if (UNKNOWN_COMMAND.matcher(message).lookingAt()) {
+      return code + " (it does not have a command that the limiter needs)";
+    }
+    if (NO_DATABASE.matcher(message).find()) {
+      return code + " (it has no database of the number in the address)";
+    }
+    if (code.equals("MOVED")) {
+      return code
+          + " (it is one node of a Redis Cluster: name the nodes in redis.uris instead of redis.uri)";
+    }
+    Matcher forbidden = FORBIDDEN.matcher(message);
+    return forbidden.find() ? code + " (its user may not run " + forbidden.group(1) + ")" : code;
+  }
+
+  /** The code at the beginning of an error reply, since the rest may quote keys or arguments. */
   private static String code(String message) {
     Matcher inScript = CODE_IN_SCRIPT.matcher(message);
     if (inScript.lookingAt()) {
       return inScript.group(1);
-    }
-    if (UNKNOWN_COMMAND.matcher(message).lookingAt()) {
-      return "ERR (it does not have a command that the limiter needs)";
     }
     Matcher code = CODE.matcher(message);
     return code.lookingAt() ? code.group() : "(without a code)";

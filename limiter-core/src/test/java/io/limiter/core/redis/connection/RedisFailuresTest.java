@@ -47,6 +47,33 @@ class RedisFailuresTest {
             FailureReason.ERROR,
             "Redis at db:6379 answered with the error ERR (it does not have a command that the limiter needs)"),
         arguments(
+            new RedisCommandExecutionException("MOVED 866 10.0.0.3:6379"),
+            FailureReason.ERROR,
+            "Redis at db:6379 answered with the error MOVED (it is one node of a Redis Cluster: name the nodes in redis.uris instead of redis.uri)"),
+        arguments(
+            new RedisCommandExecutionException(
+                "NOPERM User shop has no permissions to run the 'evalsha' command"),
+            FailureReason.ERROR,
+            "Redis at db:6379 answered with the error NOPERM (its user may not run evalsha)"),
+        arguments(
+            new RedisCommandExecutionException(
+                "NOPERM this user has no permissions to run the 'select' command or its subcommand"),
+            FailureReason.ERROR,
+            "Redis at db:6379 answered with the error NOPERM (its user may not run select)"),
+        arguments(
+            new RedisCommandExecutionException(
+                "ERR ACL failure in script: User shop has no permissions to run the 'time' command script: 4a, on @user_script:1."),
+            FailureReason.ERROR,
+            "Redis at db:6379 answered with the error ERR (its user may not run time)"),
+        arguments(
+            new RedisCommandExecutionException("ERR DB index is out of range"),
+            FailureReason.ERROR,
+            "Redis at db:6379 answered with the error ERR (it has no database of the number in the address)"),
+        arguments(
+            new RedisCommandExecutionException("ERR SELECT is not allowed in cluster mode"),
+            FailureReason.ERROR,
+            "Redis at db:6379 answered with the error ERR (it has no database of the number in the address)"),
+        arguments(
             new RedisBusyException("BUSY Redis is busy running a script."),
             FailureReason.ERROR,
             "Redis at db:6379 answered with the error BUSY"),

@@ -10,8 +10,10 @@ import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.redis.connection.ConnectionLog.ServerCheck;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
+import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -21,13 +23,13 @@ class ServerCheckTest {
   @ParameterizedTest
   @ValueSource(strings = {"6.2.0", "6.10.1", "7.0.15", "10.1.0"})
   void versionsThatItIsTestedWithAreFine(String version) {
-    assertThat(ServerCheck.warnings("redis_version:" + version + "\r\n")).isEmpty();
+    assertThat(ServerCheck.warnings("redis_version:" + version + "\r\n", false)).isEmpty();
   }
 
   @ParameterizedTest
   @CsvSource({"6.0.16, 6.0", "5.0.7, 5.0", "2.8.24, 2.8"})
   void olderOnesAreNamed(String version, String named) {
-    assertThat(ServerCheck.warnings("# Server\r\nredis_version:" + version + "\r\n"))
+    assertThat(ServerCheck.warnings("# Server\r\nredis_version:" + version + "\r\n", false))
         .containsExactly(
             "has version "
                 + named
@@ -36,7 +38,36 @@ class ServerCheckTest {
 
   @Test
   void missingInformationCausesNoWarning() {
-    assertThat(ServerCheck.warnings("# Server\r\nvalkey:8\r\n")).isEmpty();
+    assertThat(ServerCheck.warnings("# Server\r\nvalkey:8\r\n", false)).isEmpty();
+  }
+
+  @Test
+  void oneNodeOfAClusterIsNamedUnlessItIsKnownAsSuch(@TempDir Path directory) {
+    try (RecordedLog log = RecordedLog.of(SharedConnection.class);
+        RedisProcess redis =
+            RedisProcess.onFreePort(
+                    "--cluster-enabled",
+                    "yes",
+                    "--cluster-config-file",
+                    directory.resolve("nodes.conf").toString())
+                .start()) {
+      SharedConnection connection =
+          SharedConnection.open(RedisURI.create(redis.uri()), RedisSettings.defaults());
+      try {
+        await()
+            .atMost(Duration.ofSeconds(5))
+            .untilAsserted(
+                () ->
+                    assertThat(log.messages())
+                        .contains(
+                            "Redis at 127.0.0.1:%d is one node of a Redis Cluster, and the fallback decides what other nodes hold: name the nodes in redis.uris instead of redis.uri"
+                                .formatted(redis.port())));
+      } finally {
+        connection.close();
+      }
+    }
+    assertThat(ServerCheck.warnings("cluster_enabled:1\r\n", true)).isEmpty();
+    assertThat(ServerCheck.warnings("cluster_enabled:0\r\n", false)).isEmpty();
   }
 
   @Test
