@@ -160,23 +160,6 @@ final class AddingUpBeans {
   }
 
   @Singleton
-  @Requires(property = "spec.name", value = "BesideSeveral")
-  static class BesideSeveral {
-    @RateLimiter(rules = @RateRule(count = 1))
-    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 2))
-    @RateRule(count = 3)
-    void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "ExemptAndLimited")
-  static class ExemptAndLimited {
-    @RateRule
-    @NoRateLimit
-    void call() {}
-  }
-
-  @Singleton
   @Requires(property = "spec.name", value = SPEC)
   static class Answered {
     @RateLimiter(

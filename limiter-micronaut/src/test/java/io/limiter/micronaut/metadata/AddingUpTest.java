@@ -17,9 +17,7 @@ import io.limiter.micronaut.metadata.AddingUpBeans.OnMethods;
 import io.limiter.micronaut.metadata.AddingUpBeans.Submissions;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.testing.RecordedDecisions;
-import io.limiter.micronaut.testing.Starts;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -56,12 +54,6 @@ class AddingUpTest {
   void limitersOfOnePlaceAddUp() {
     assertThat(logs("limiters"))
         .containsExactly("limitType = USER_ID: 1-per-60s", "limitType = GLOBAL: 2-per-60s");
-  }
-
-  @Test
-  void rulesBesideSeveralLimitersStopTheStart() {
-    assertThat(Starts.mistake(Map.of("spec.name", "BesideSeveral")))
-        .hasMessageContaining("there are several @RateLimiters in the same place");
   }
 
   @Test
@@ -138,12 +130,6 @@ class AddingUpTest {
   }
 
   @Test
-  void noRateLimitBesideLimitsStopsTheStart() {
-    assertThat(Starts.mistake(Map.of("spec.name", "ExemptAndLimited")))
-        .hasMessageContaining("one contradicts the other");
-  }
-
-  @Test
   void theNearestPlaceThatSpeaksOfDuplicatesDecides() {
     assertThat(plans.of(Submissions.class, "asTheClass").duplicates()).isPresent();
     assertThat(plans.of(Submissions.class, "never").duplicates()).isEmpty();
@@ -181,12 +167,6 @@ class AddingUpTest {
             "limitType = IP: 10-per-60s",
             "limitType = GLOBAL: 10-per-60s-2",
             "limitType = USER_ID: 10-per-60s-3");
-  }
-
-  @Test
-  void aNameGivenTwiceOnOneMethodStopsTheStart() {
-    assertThat(Starts.mistake(Map.of("spec.name", "OneNameTwice")))
-        .hasMessageContaining("another rule of this method has this name");
   }
 
   private List<String> logs(String method) {

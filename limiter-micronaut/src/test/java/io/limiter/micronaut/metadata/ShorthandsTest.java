@@ -3,7 +3,6 @@ package io.limiter.micronaut.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.SlidingWindowLog;
@@ -25,7 +24,6 @@ import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.context.exceptions.ConfigurationException;
 import jakarta.inject.Singleton;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
@@ -34,14 +32,10 @@ import java.lang.annotation.Target;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /** {@code @PreventDuplicate} and {@code @ConcurrencyLimit}, and how few members there are. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -195,44 +189,6 @@ class ShorthandsTest {
     assertThat(RateRule.class.getDeclaredMethods()).hasSizeLessThanOrEqualTo(13);
   }
 
-  static Stream<Arguments> mistakes() {
-    return Stream.of(
-        arguments(
-            GuardTwice.class,
-            "@RateLimiter.preventDuplicate = true",
-            "@PreventDuplicate in the same place already defines it: remove one of them"),
-        arguments(
-            GuardOfSeveral.class,
-            "@PreventDuplicate = {",
-            "there are several @RateLimiters in the same place: set preventDuplicate in the one that counts the submitter"),
-        arguments(NoTime.class, "@PreventDuplicate.within = 0", "give it 1 or more"),
-        arguments(
-            KeyBesideBy.class,
-            "@PreventDuplicate.by = CALLER",
-            "key already defines what makes submissions equal: remove one of them"),
-        arguments(
-            TooMany.class,
-            "@ConcurrencyLimit.value = 10001",
-            "each call in flight is stored separately: give it 1 to 10000"),
-        arguments(None.class, "@ConcurrencyLimit.value = 0", "give it 1 or more"),
-        arguments(
-            LimitOfSeveral.class,
-            "@ConcurrencyLimit = {",
-            "there are several @RateLimiters in the same place: put it into the rules of the one it belongs to"),
-        arguments(
-            ShortPermit.class, "@ConcurrencyLimit.time = 10 MILLISECONDS", "give it 1 s to 1 h"));
-  }
-
-  @ParameterizedTest
-  @MethodSource("mistakes")
-  void aMistakeStopsTheStart(Class<?> bean, String mistake, String remedy) {
-    assertThatExceptionOfType(ConfigurationException.class)
-        .isThrownBy(() -> Starts.inMemory(bean.getSimpleName()).close())
-        .withMessageContaining(bean.getName() + ".call(")
-        .withMessageContaining(mistake)
-        .withMessageContaining(remedy);
-  }
-
   @PreventDuplicate(within = 10)
   @ConcurrencyLimit(1)
   @Retention(RetentionPolicy.RUNTIME)
@@ -298,66 +254,5 @@ class ShorthandsTest {
     @ConcurrencyLimit(2)
     @PreventDuplicate(within = 7)
     void call(String order) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "GuardTwice")
-  static class GuardTwice {
-    @PreventDuplicate
-    @RateLimiter(preventDuplicate = true)
-    void call(String order) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "GuardOfSeveral")
-  static class GuardOfSeveral {
-    @PreventDuplicate(within = 2)
-    @RateLimiter(rules = @RateRule(count = 3))
-    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 30))
-    void call(String order) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "NoTime")
-  static class NoTime {
-    @PreventDuplicate(within = 0)
-    void call(String order) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "KeyBesideBy")
-  static class KeyBesideBy {
-    @PreventDuplicate(by = DuplicateBy.CALLER, key = "#{order}")
-    void call(String order) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "TooMany")
-  static class TooMany {
-    @ConcurrencyLimit(10_001)
-    void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "None")
-  static class None {
-    @ConcurrencyLimit(0)
-    void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "LimitOfSeveral")
-  static class LimitOfSeveral {
-    @ConcurrencyLimit(2)
-    @RateLimiter(rules = @RateRule(count = 3))
-    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 30))
-    void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "ShortPermit")
-  static class ShortPermit {
-    @ConcurrencyLimit(value = 2, time = 10, timeUnit = TimeUnit.MILLISECONDS)
-    void call() {}
   }
 }
