@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.annotation.ConcurrencyLimit;
@@ -18,11 +19,8 @@ import io.limiter.micronaut.exception.DuplicateSubmissionException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
-import io.limiter.micronaut.testing.Starts;
-import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
 import java.lang.annotation.ElementType;
@@ -32,8 +30,8 @@ import java.lang.annotation.Target;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
@@ -41,24 +39,19 @@ import org.junit.jupiter.api.TestInstance;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ShorthandsTest {
 
-  private ApplicationContext context;
-
-  @BeforeAll
-  void start() {
-    context = Starts.inMemory("ShorthandsTest");
-  }
+  private final Plans plans = Plans.of("ShorthandsTest");
 
   @AfterAll
   void close() {
-    context.close();
+    plans.close();
   }
 
   private LimitPlan plan(String method) {
-    return context.getBeanDefinition(Orders.class).getExecutableMethods().stream()
-        .filter(each -> each.getMethodName().equals(method))
-        .findFirst()
-        .flatMap(context.getBean(PlanRegistry.class)::of)
-        .orElseThrow();
+    return plans.of(Orders.class, method);
+  }
+
+  private static Stream<Rule> rules(LimitPlan plan) {
+    return plan.charges().stream().flatMap(planned -> planned.rules().rules().stream());
   }
 
   @Test
@@ -79,7 +72,7 @@ class ShorthandsTest {
         .containsExactly(SlidingWindowLog.of(1, Duration.ofMinutes(2)));
     assertThat(plan("placeByCaller").duplicates().orElseThrow().submission())
         .isEqualTo(new Submission.ByCaller());
-    Orders orders = context.getBean(Orders.class);
+    Orders orders = plans.context().getBean(Orders.class);
     orders.placeByKey("tea", 1);
     orders.placeByKey("tea", 2);
     orders.placeByKey("coffee", 1);
@@ -100,7 +93,7 @@ class ShorthandsTest {
   void itStacksWithRulesAndOtherShorthands() {
     LimitPlan plan = plan("everything");
 
-    assertThat(plan.charges().stream().flatMap(planned -> planned.rules().rules().stream()))
+    assertThat(rules(plan))
         .containsExactlyInAnyOrder(
             SlidingWindowLog.of(2, Duration.ofSeconds(60)),
             ConcurrencyLimitRule.of(3, Duration.ofSeconds(30)));
@@ -121,7 +114,7 @@ class ShorthandsTest {
   void concurrencyLimitCountsAnArgument() {
     assertThat(plan("reportOf").charges().get(0).source())
         .isInstanceOf(SubjectSource.Expression.class);
-    context.getBean(Orders.class).reportOf("tea");
+    plans.context().getBean(Orders.class).reportOf("tea");
   }
 
   @Test
@@ -129,9 +122,7 @@ class ShorthandsTest {
     assertThat(plan("reportToAll").charges())
         .extracting(planned -> planned.source().written())
         .containsExactlyInAnyOrder("limitType = IP", "limitType = GLOBAL");
-    assertThat(
-            plan("reportToAll").charges().stream()
-                .flatMap(planned -> planned.rules().rules().stream()))
+    assertThat(rules(plan("reportToAll")))
         .containsExactlyInAnyOrder(
             ConcurrencyLimitRule.of(2, Duration.ofSeconds(30)),
             ConcurrencyLimitRule.of(50, Duration.ofSeconds(30)));
@@ -139,13 +130,9 @@ class ShorthandsTest {
 
   @Test
   void thoseOfTheClassAndOfTheMethodAddUp() {
-    LimitPlan plan =
-        context.getBeanDefinition(LimitedClass.class).getExecutableMethods().stream()
-            .findFirst()
-            .flatMap(context.getBean(PlanRegistry.class)::of)
-            .orElseThrow();
+    LimitPlan plan = plans.of(LimitedClass.class, "call");
 
-    assertThat(plan.charges().stream().flatMap(planned -> planned.rules().rules().stream()))
+    assertThat(rules(plan))
         .containsExactlyInAnyOrder(
             ConcurrencyLimitRule.of(2, Duration.ofSeconds(30)),
             ConcurrencyLimitRule.of(9, Duration.ofSeconds(30)));
@@ -165,7 +152,7 @@ class ShorthandsTest {
 
   @Test
   void methodsOfOnePolicyNameAreLimitedSeparately() {
-    Orders orders = context.getBean(Orders.class);
+    Orders orders = plans.context().getBean(Orders.class);
 
     orders.first();
     orders.second();
