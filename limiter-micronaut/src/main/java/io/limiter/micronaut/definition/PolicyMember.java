@@ -34,6 +34,7 @@ import org.jspecify.annotations.Nullable;
 @Internal
 public final class PolicyMember<T> {
 
+  private static final List<PolicyMember<?>> ALL = new ArrayList<>();
   private static final Map<String, PolicyMember<?>> POLICY = new LinkedHashMap<>();
   private static final Map<String, PolicyMember<?>> RULE = new LinkedHashMap<>();
 
@@ -136,6 +137,7 @@ public final class PolicyMember<T> {
     this.path = path;
     this.type = type;
     this.remedy = remedy;
+    ALL.add(this);
     if (all != null) {
       all.put(path, this);
     }
@@ -199,6 +201,17 @@ public final class PolicyMember<T> {
   /** The members of a policy that settings may have, by path. */
   public static Map<String, PolicyMember<?>> ofPolicy() {
     return Collections.unmodifiableMap(POLICY);
+  }
+
+  /**
+   * The members of a group, such as {@code ban}; "" has those of a policy and a rule themselves.
+   */
+  public static List<PolicyMember<?>> ofGroup(String group) {
+    String prefix = group.isEmpty() ? "" : group + '.';
+    return ALL.stream()
+        .filter(member -> member.path.startsWith(prefix))
+        .filter(member -> member.path.indexOf('.', prefix.length()) < 0)
+        .toList();
   }
 
   /** The members of a rule that settings may have, by path. */

@@ -23,34 +23,31 @@ import java.lang.annotation.Annotation;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * The limits in one place.
  *
  * @param onMethod whether the place is the method or one that it overrides; else it is its class or
  *     a type that the class extends
- * @param inherited whether the place is an overridden method or a type that the class extends
- * @param limiters in the order in which they are written, those of composed annotations last
- * @param rules the rules in the same place
- * @param concurrency the concurrency limits in the same place
- * @param guards the duplicate guards in the same place, one at most
+ * @param limits the limits in this place by their types: in the order in which they are written,
+ *     those of composed annotations last
  * @param exempt whether the place exempts the method from the limits of farther ones
  */
 record AnnotatedPlace(
     boolean onMethod,
-    boolean inherited,
-    List<AnnotationValue<RateLimiter>> limiters,
-    List<AnnotationValue<RateRule>> rules,
-    List<AnnotationValue<ConcurrencyLimit>> concurrency,
-    List<AnnotationValue<PreventDuplicate>> guards,
+    Map<Class<? extends Annotation>, List<AnnotationValue<?>>> limits,
     boolean exempt) {
+
+  static final List<Class<? extends Annotation>> LIMITS =
+      List.of(RateLimiter.class, RateRule.class, ConcurrencyLimit.class, PreventDuplicate.class);
 
   // By name, since the classes may be absent.
   private static final String SERVER_FILTER = "io.micronaut.http.annotation.ServerFilter";
@@ -142,8 +139,14 @@ record AnnotatedPlace(
     for (int i = 0; i < elements.size(); i++) {
       AnnotationMetadata element = elements.get(i).getTargetAnnotationMetadata();
       boolean onMethod = hasOwn && i == 0;
-      places.add(own(all, element, onMethod));
-      places.add(inherited(all, element, onMethod));
+      boolean exempt = element.hasDeclaredStereotype(NoRateLimit.class);
+      places.add(place(all, onMethod, type -> declared(element, type), exempt));
+      places.add(
+          place(
+              all,
+              onMethod,
+              type -> inherited(element, type),
+              element.hasStereotype(NoRateLimit.class) && !exempt));
     }
     return places;
   }
@@ -155,29 +158,14 @@ record AnnotatedPlace(
         && (nearest.hasStereotype(Bean.class) || nearest.hasStereotype(AnnotationUtil.SCOPE));
   }
 
-  private static AnnotatedPlace own(
-      AnnotationMetadata all, AnnotationMetadata element, boolean onMethod) {
-    return new AnnotatedPlace(
-        onMethod,
-        false,
-        readable(all, RateLimiter.class, type -> declared(element, type)),
-        readable(all, RateRule.class, type -> declared(element, type)),
-        readable(all, ConcurrencyLimit.class, type -> declared(element, type)),
-        readable(all, PreventDuplicate.class, type -> declared(element, type)),
-        element.hasDeclaredStereotype(NoRateLimit.class));
-  }
-
-  private static AnnotatedPlace inherited(
-      AnnotationMetadata all, AnnotationMetadata element, boolean onMethod) {
-    return new AnnotatedPlace(
-        onMethod,
-        true,
-        readable(all, RateLimiter.class, type -> inherited(element, type)),
-        readable(all, RateRule.class, type -> inherited(element, type)),
-        readable(all, ConcurrencyLimit.class, type -> inherited(element, type)),
-        readable(all, PreventDuplicate.class, type -> inherited(element, type)),
-        element.hasStereotype(NoRateLimit.class)
-            && !element.hasDeclaredStereotype(NoRateLimit.class));
+  private static AnnotatedPlace place(
+      AnnotationMetadata all,
+      boolean onMethod,
+      Function<Class<? extends Annotation>, List<? extends AnnotationValue<?>>> values,
+      boolean exempt) {
+    Map<Class<? extends Annotation>, List<AnnotationValue<?>>> limits = new LinkedHashMap<>();
+    LIMITS.forEach(type -> limits.put(type, readable(all, type, values.apply(type))));
+    return new AnnotatedPlace(onMethod, limits, exempt);
   }
 
   /** Annotations that are not repeatable are found one by one only, if they are stereotypes. */
@@ -205,15 +193,14 @@ record AnnotatedPlace(
   /**
    * The values from the method's metadata, with resolved placeholders and evaluable expressions.
    */
-  private static <A extends Annotation> List<AnnotationValue<A>> readable(
-      AnnotationMetadata all, Class<A> type, Function<Class<A>, List<AnnotationValue<A>>> values) {
-    Map<String, AnnotationValue<A>> ready =
-        present(all, type).stream()
-            .collect(
-                Collectors.toMap(
-                    AnnotatedPlace::asWritten, Function.identity(), (one, same) -> one));
-    return values.apply(type).stream()
-        .map(value -> ready.getOrDefault(asWritten(value), value))
+  private static List<AnnotationValue<?>> readable(
+      AnnotationMetadata all,
+      Class<? extends Annotation> type,
+      List<? extends AnnotationValue<?>> values) {
+    Map<String, AnnotationValue<?>> ready = new HashMap<>();
+    present(all, type).forEach(value -> ready.putIfAbsent(asWritten(value), value));
+    return values.stream()
+        .<AnnotationValue<?>>map(value -> ready.getOrDefault(asWritten(value), value))
         .toList();
   }
 
@@ -241,25 +228,22 @@ record AnnotatedPlace(
 
   /** The same place with other values of its annotations. */
   AnnotatedPlace with(UnaryOperator<AnnotationValue<?>> change) {
-    return new AnnotatedPlace(
-        onMethod,
-        inherited,
-        changed(limiters, change),
-        changed(rules, change),
-        changed(concurrency, change),
-        changed(guards, change),
-        exempt);
+    Map<Class<? extends Annotation>, List<AnnotationValue<?>>> changed = new LinkedHashMap<>();
+    limits.forEach(
+        (type, values) ->
+            changed.put(type, values.stream().<AnnotationValue<?>>map(change).toList()));
+    return new AnnotatedPlace(onMethod, changed, exempt);
   }
 
-  @SuppressWarnings("unchecked") // a changed annotation is one of the same type
-  private static <A extends Annotation> List<AnnotationValue<A>> changed(
-      List<AnnotationValue<A>> values, UnaryOperator<AnnotationValue<?>> change) {
-    return values.stream().map(value -> (AnnotationValue<A>) change.apply(value)).toList();
+  /** The limits of a type. */
+  @SuppressWarnings("unchecked") // found by this type
+  <A extends Annotation> List<AnnotationValue<A>> of(Class<A> type) {
+    return (List<AnnotationValue<A>>) (List<?>) limits.getOrDefault(type, List.of());
   }
 
   /** The limits in this place, for messages. */
   String written() {
-    return Stream.of(limiters, rules, concurrency, guards)
+    return limits.values().stream()
         .filter(annotations -> !annotations.isEmpty())
         .findFirst()
         .map(String::valueOf)
@@ -268,6 +252,6 @@ record AnnotatedPlace(
 
   /** Whether this place has no limits. */
   boolean isEmpty() {
-    return Stream.of(limiters, rules, concurrency, guards).allMatch(List::isEmpty);
+    return limits.values().stream().allMatch(List::isEmpty);
   }
 }

@@ -2,10 +2,6 @@
 package io.limiter.micronaut.metadata;
 
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.annotation.ConcurrencyLimit;
-import io.limiter.micronaut.annotation.PreventDuplicate;
-import io.limiter.micronaut.annotation.RateLimiter;
-import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.definition.LimitedMethod;
@@ -47,7 +43,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** Reads the limits of the methods of beans, and rejects invalid ones. */
 @Singleton
@@ -95,8 +90,7 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
 
   @Override
   public List<String> limits(ExecutableMethod<?, ?> method) {
-    return Stream.of(
-            RateLimiter.class, RateRule.class, ConcurrencyLimit.class, PreventDuplicate.class)
+    return AnnotatedPlace.LIMITS.stream()
         .map(type -> AnnotatedPlace.asWritten(AnnotatedPlace.present(method, type).toArray()))
         .toList();
   }
@@ -108,7 +102,7 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
 
   @Override
   public LimitedMethod method(ExecutableMethod<?, ?> method) {
-    return new BeanMethod(method);
+    return new BeanMethod(this, method, describe(method));
   }
 
   @Override
@@ -130,31 +124,20 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
         .toList();
   }
 
+  private static String describe(ExecutableMethod<?, ?> method) {
+    return Arrays.stream(method.getArgumentTypes())
+        .map(Class::getTypeName)
+        .collect(
+            Collectors.joining(
+                ",",
+                method.getDeclaringType().getName() + "." + method.getMethodName() + "(",
+                ")"));
+  }
+
   /** A method of a bean, as it is at the start. */
-  private final class BeanMethod implements LimitedMethod {
-
-    private final ExecutableMethod<?, ?> method;
-    private final String description;
-
-    BeanMethod(ExecutableMethod<?, ?> method) {
-      this.method = method;
-      this.description = describe(method);
-    }
-
-    private static String describe(ExecutableMethod<?, ?> method) {
-      return Arrays.stream(method.getArgumentTypes())
-          .map(Class::getTypeName)
-          .collect(
-              Collectors.joining(
-                  ",",
-                  method.getDeclaringType().getName() + "." + method.getMethodName() + "(",
-                  ")"));
-    }
-
-    @Override
-    public String description() {
-      return description;
-    }
+  private record BeanMethod(
+      AnnotationPlanSource source, ExecutableMethod<?, ?> method, String description)
+      implements LimitedMethod {
 
     @Override
     public AnnotationMetadata annotations() {
@@ -200,21 +183,15 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
     public Optional<List<Parameter>> parameters() {
       return Optional.of(
           Arrays.stream(method.getArguments())
-              .<Parameter>map(argument -> new BeanParameter(method, argument))
+              .<Parameter>map(argument -> new BeanParameter(source, method, argument))
               .toList());
     }
   }
 
   /** A parameter of such a method. */
-  private final class BeanParameter implements LimitedMethod.Parameter {
-
-    private final ExecutableMethod<?, ?> method;
-    private final Argument<?> argument;
-
-    BeanParameter(ExecutableMethod<?, ?> method, Argument<?> argument) {
-      this.method = method;
-      this.argument = argument;
-    }
+  private record BeanParameter(
+      AnnotationPlanSource source, ExecutableMethod<?, ?> method, Argument<?> argument)
+      implements LimitedMethod.Parameter {
 
     @Override
     public String name() {
@@ -231,16 +208,16 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
       if (!method.hasStereotype(HttpMethodMapping.class)) {
         return true;
       }
-      Optional<Class<? extends Annotation>> source =
+      Optional<Class<? extends Annotation>> bound =
           argument.getAnnotationMetadata().getAnnotationTypeByStereotype(Bindable.class);
-      return source.isPresent()
-          ? source.get() != RequestAttribute.class
-              && source.get().getPackageName().equals(HTTP_ANNOTATIONS)
-          : typesOfBinders.get().stream()
+      return bound.isPresent()
+          ? bound.get() != RequestAttribute.class
+              && bound.get().getPackageName().equals(HTTP_ANNOTATIONS)
+          : source.typesOfBinders.get().stream()
               .noneMatch(
-                  bound ->
-                      bound.equalsType(argument)
-                          || bound.equalsType(Argument.of(argument.getType())));
+                  provided ->
+                      provided.equalsType(argument)
+                          || provided.equalsType(Argument.of(argument.getType())));
     }
 
     @Override
@@ -254,7 +231,8 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
       return SubmissionDigest.indigestiblePart(argument)
           .or(
               () ->
-                  beans
+                  source
+                      .beans
                       .findBean(WritableTypes.class)
                       .flatMap(types -> types.unwritablePart(argument)));
     }

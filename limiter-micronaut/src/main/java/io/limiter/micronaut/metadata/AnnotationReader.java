@@ -47,61 +47,6 @@ final class AnnotationReader {
   private static final String PREVENT_DUPLICATE = "@PreventDuplicate";
   private static final String TIME_UNIT = "timeUnit";
 
-  private static final List<PolicyMember<?>> OF_LIMITER =
-      List.of(
-          PolicyMember.KEY,
-          PolicyMember.LIMIT_TYPE,
-          PolicyMember.HEADER,
-          PolicyMember.SUBJECT,
-          PolicyMember.RESOLVER,
-          PolicyMember.ANONYMOUS,
-          PolicyMember.CONDITION,
-          PolicyMember.COST,
-          PolicyMember.RESULT_COST,
-          PolicyMember.FAILED_ON,
-          PolicyMember.BEFORE_SECURITY,
-          PolicyMember.STATUS,
-          PolicyMember.CODE,
-          PolicyMember.MESSAGE);
-
-  private static final List<PolicyMember<?>> OF_BAN =
-      List.of(
-          PolicyMember.BAN_VIOLATIONS,
-          PolicyMember.BAN_WITHIN,
-          PolicyMember.BAN_TIME,
-          PolicyMember.BAN_GROWTH,
-          PolicyMember.BAN_LONGEST);
-
-  private static final List<PolicyMember<?>> OF_DUPLICATE =
-      List.of(
-          PolicyMember.DUPLICATE_BY,
-          PolicyMember.DUPLICATE_KEY,
-          PolicyMember.REQUIRE_IDEMPOTENCY_KEY,
-          PolicyMember.RELEASE_ON_FAILURE,
-          PolicyMember.RELEASE_ON,
-          PolicyMember.DUPLICATE_STATUS,
-          PolicyMember.DUPLICATE_CODE,
-          PolicyMember.DUPLICATE_MESSAGE);
-
-  private static final List<PolicyMember<?>> OF_RULE =
-      List.of(
-          PolicyMember.COUNT,
-          PolicyMember.TIME,
-          PolicyMember.NAME,
-          PolicyMember.ALGORITHM,
-          PolicyMember.COUNTS,
-          PolicyMember.LIMIT_TYPE,
-          PolicyMember.HEADER,
-          PolicyMember.SUBJECT);
-
-  private static final Map<Class<? extends Annotation>, List<PolicyMember<?>>> OF_ALGORITHMS =
-      Map.of(
-          FixedWindow.class, List.of(PolicyMember.ALIGNED, PolicyMember.ZONE, PolicyMember.ANCHOR),
-          TokenBucket.class,
-              List.of(PolicyMember.REFILL, PolicyMember.GREEDY, PolicyMember.INITIAL),
-          LeakyBucket.class, List.of(PolicyMember.QUEUE, PolicyMember.MAX_WAIT, PolicyMember.FAIR),
-          Custom.class, List.of(PolicyMember.CUSTOM, PolicyMember.PARAMETERS));
-
   private static final String ONLY_LOG =
       "a duplicate guard stores each submission, which only the exact log does: remove it";
 
@@ -116,35 +61,31 @@ final class AnnotationReader {
 
   /** The policies of one place, in their order. */
   List<PolicyDefinition> read(AnnotatedPlace place) {
+    List<AnnotationValue<RateRule>> rules = place.of(RateRule.class);
+    List<AnnotationValue<ConcurrencyLimit>> concurrency = place.of(ConcurrencyLimit.class);
+    List<AnnotationValue<PreventDuplicate>> guards = place.of(PreventDuplicate.class);
     List<MemberSet> beside = new ArrayList<>();
-    place.rules().forEach(rule -> beside.add(rule(rule, RATE_RULE)));
-    place.concurrency().forEach(limit -> beside.add(concurrency(limit)));
-    Optional<AnnotationValue<PreventDuplicate>> guard = place.guards().stream().findFirst();
-    if (place.limiters().size() > 1) {
+    rules.forEach(rule -> beside.add(rule(rule, RATE_RULE)));
+    concurrency.forEach(limit -> beside.add(concurrency(limit)));
+    List<AnnotationValue<RateLimiter>> limiters = place.of(RateLimiter.class);
+    if (limiters.isEmpty()) {
+      limiters = List.of(AnnotationValue.builder(RateLimiter.class).build());
+    } else if (limiters.size() > 1) {
+      requireNone(rules, RATE_RULE, "put it into the rules of the one it belongs to");
+      requireNone(concurrency, CONCURRENCY_LIMIT, "put it into the rules of the one it belongs to");
       requireNone(
-          place.rules(),
-          RATE_RULE,
-          "there are several @RateLimiters in the same place: put it into the rules of the one it belongs to");
-      requireNone(
-          place.concurrency(),
-          CONCURRENCY_LIMIT,
-          "there are several @RateLimiters in the same place: put it into the rules of the one it belongs to");
-      requireNone(
-          place.guards(),
-          PREVENT_DUPLICATE,
-          "there are several @RateLimiters in the same place: set preventDuplicate in the one that counts the submitter");
+          guards, PREVENT_DUPLICATE, "set preventDuplicate in the one that counts the submitter");
     }
-    List<AnnotationValue<RateLimiter>> limiters =
-        place.limiters().isEmpty()
-            ? List.of(AnnotationValue.builder(RateLimiter.class).build())
-            : place.limiters();
-    return limiters.stream().map(limiter -> read(limiter, beside, guard)).toList();
+    return limiters.stream()
+        .map(limiter -> read(limiter, beside, guards.stream().findFirst()))
+        .toList();
   }
 
   private void requireNone(
       List<? extends AnnotationValue<?>> written, String annotation, String remedy) {
     if (!written.isEmpty()) {
-      throw Origin.annotated(method, annotation, written.get(0).getValues()).mistake(remedy);
+      throw Origin.annotated(method, annotation, written.get(0).getValues())
+          .mistake("there are several @RateLimiters in the same place: " + remedy);
     }
   }
 
@@ -153,16 +94,10 @@ final class AnnotationReader {
       List<MemberSet> beside,
       Optional<AnnotationValue<PreventDuplicate>> guard) {
     Place place = new Place(RATE_LIMITER, limiter);
-    MemberSet members = place.read(OF_LIMITER, MemberSet.of(method + ": " + RATE_LIMITER));
-    Optional<Place> ban = place.nested("ban", Ban.class);
-    if (ban.isPresent()) {
-      members = ban.get().read(OF_BAN, ban.get().mark(PolicyMember.BAN, members));
-    }
+    MemberSet members = place.read("", MemberSet.of(method + ": " + RATE_LIMITER));
+    members = place.group(PolicyMember.BAN, Ban.class, members);
     members = place.read(PolicyMember.DUPLICATE, "preventDuplicate", members);
-    Optional<Place> details = place.nested("duplicate", Duplicate.class);
-    if (details.isPresent()) {
-      members = details.get().read(OF_DUPLICATE, details.get().mark(PolicyMember.DETAILS, members));
-    }
+    members = place.group(PolicyMember.DETAILS, Duplicate.class, members);
     Optional<Place> within = place.nested("preventDuplicateRule", RateRule.class);
     if (within.isPresent()) {
       members = within.get().duplicateRule(members);
@@ -203,11 +138,14 @@ final class AnnotationReader {
 
   private MemberSet rule(AnnotationValue<RateRule> rule, String name) {
     Place place = new Place(name, rule);
-    MemberSet members = place.read(OF_RULE, MemberSet.of(method + ": " + name));
-    members = place.algorithm(PolicyMember.CUSTOM, "custom", Custom.class, members);
-    members = place.algorithm(PolicyMember.FIXED_WINDOW, "fixedWindow", FixedWindow.class, members);
-    members = place.algorithm(PolicyMember.TOKEN_BUCKET, "tokenBucket", TokenBucket.class, members);
-    return place.algorithm(PolicyMember.LEAKY_BUCKET, "leakyBucket", LeakyBucket.class, members);
+    MemberSet members = place.read("", MemberSet.of(method + ": " + name));
+    Optional<Place> custom = place.nested("custom", Custom.class);
+    if (custom.isPresent()) {
+      members = custom.get().read("custom", members);
+    }
+    members = place.group(PolicyMember.FIXED_WINDOW, FixedWindow.class, members);
+    members = place.group(PolicyMember.TOKEN_BUCKET, TokenBucket.class, members);
+    return place.group(PolicyMember.LEAKY_BUCKET, LeakyBucket.class, members);
   }
 
   private MemberSet concurrency(AnnotationValue<ConcurrencyLimit> limit) {
@@ -219,11 +157,7 @@ final class AnnotationReader {
             new Written<>(
                 Algorithm.CONCURRENCY_LIMIT,
                 Origin.annotated(method, CONCURRENCY_LIMIT, Algorithm.CONCURRENCY_LIMIT)));
-    members = place.read(PolicyMember.COUNT, "value", members);
-    return place.read(
-        List.of(
-            PolicyMember.TIME, PolicyMember.LIMIT_TYPE, PolicyMember.HEADER, PolicyMember.SUBJECT),
-        members);
+    return place.read("", place.read(PolicyMember.COUNT, "value", members));
   }
 
   /** One annotation of the method. */
@@ -267,19 +201,11 @@ final class AnnotationReader {
       return to.with(member, new Written<>(true, Origin.annotated(method, name, '@' + type)));
     }
 
-    MemberSet algorithm(
-        PolicyMember<?> mark, String member, Class<? extends Annotation> type, MemberSet to) {
-      Optional<Place> nested = nested(member, type);
-      if (nested.isEmpty()) {
-        return to;
-      }
-      MemberSet marked = mark == PolicyMember.CUSTOM ? to : nested.get().mark(flag(mark), to);
-      return nested.get().read(OF_ALGORITHMS.getOrDefault(type, List.of()), marked);
-    }
-
-    @SuppressWarnings("unchecked") // a mark is true
-    private static PolicyMember<Boolean> flag(PolicyMember<?> mark) {
-      return (PolicyMember<Boolean>) mark;
+    /** Reads the annotation of a group of members, if it is written. */
+    MemberSet group(PolicyMember<Boolean> mark, Class<? extends Annotation> type, MemberSet to) {
+      return nested(mark.annotated(), type)
+          .map(group -> group.read(mark.path(), group.mark(mark, to)))
+          .orElse(to);
     }
 
     /** A rule of a duplicate guard, which has only numbers and a name. */
@@ -329,9 +255,10 @@ final class AnnotationReader {
       }
     }
 
-    MemberSet read(List<PolicyMember<?>> members, MemberSet to) {
+    /** Reads all members of a group that are written. */
+    MemberSet read(String group, MemberSet to) {
       MemberSet all = to;
-      for (PolicyMember<?> member : members) {
+      for (PolicyMember<?> member : PolicyMember.ofGroup(group)) {
         String path = member.annotated();
         all = read(member, path.substring(path.lastIndexOf('.') + 1), all);
       }
@@ -345,6 +272,9 @@ final class AnnotationReader {
      */
     <T> MemberSet read(PolicyMember<T> member, String own, MemberSet to) {
       Object raw = raw(own);
+      if (raw instanceof AnnotationValue<?> || raw instanceof AnnotationValue<?>[]) {
+        return to; // a group of its own
+      }
       Object value = raw == null ? null : value(member.type(), own, raw);
       return value == null
           ? to
@@ -394,16 +324,9 @@ final class AnnotationReader {
       return constant(type.asSubclass(Enum.class), own);
     }
 
-    @SuppressWarnings("rawtypes") // any enum
+    @SuppressWarnings({"unchecked", "rawtypes"}) // any enum
     private @Nullable Object constant(Class<? extends Enum> type, String own) {
-      return annotation
-          .stringValue(own)
-          .flatMap(
-              name ->
-                  Arrays.stream(type.getEnumConstants())
-                      .filter(word -> word.name().equals(name))
-                      .findFirst())
-          .orElse(null);
+      return annotation.enumValue(own, type).orElse(null);
     }
 
     /** The raw value of a member: any other way of reading would evaluate an expression. */

@@ -84,9 +84,6 @@ public final class CompileTimeCheck {
   public Findings check(LimitedMethod method) {
     try {
       List<AnnotatedPlace> limited = AnnotatedPlace.limiting(method);
-      if (limited.isEmpty()) {
-        return new Findings(Optional.empty(), List.of(), Optional.empty());
-      }
       limited.replaceAll(place -> place.with(CompileTimeCheck::readable));
       Optional<LimitPlan> plan = plan(method, limited);
       List<String> warnings = new ArrayList<>();

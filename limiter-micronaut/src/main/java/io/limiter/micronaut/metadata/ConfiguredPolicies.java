@@ -30,6 +30,7 @@ import io.micronaut.core.order.Ordered;
 import io.micronaut.core.reflect.ClassUtils;
 import io.micronaut.runtime.context.scope.refresh.RefreshEvent;
 import jakarta.inject.Singleton;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -118,20 +119,17 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
    */
   Set<String> check(
       LimitSettings settings, Set<String> policies, Function<String, Set<String>> rules) {
-    Set<String> written = new TreeSet<>(settings.policies());
-    settings.tiers().forEach(tier -> written.addAll(settings.policiesIn(tier)));
+    boolean doubtful = !settings.unusedVariables().isEmpty();
+    List<PolicyDefinition> written = new ArrayList<>();
+    settings.policies().forEach(policy -> written.add(settings.of(policy)));
+    for (String tier : settings.tiers()) {
+      settings.policiesIn(tier).forEach(policy -> written.add(settings.of(tier, policy)));
+    }
     Set<String> names = new TreeSet<>(policies);
-    if (!names.containsAll(written) || !settings.unusedVariables().isEmpty()) {
+    if (doubtful || !written.stream().map(PolicyDefinition::name).allMatch(names::contains)) {
       names.addAll(allNames());
     }
-    for (String policy : settings.policies()) {
-      check(settings.of(policy), policies, names, rules);
-    }
-    for (String tier : settings.tiers()) {
-      for (String policy : settings.policiesIn(tier)) {
-        check(settings.of(tier, policy), policies, names, rules);
-      }
-    }
+    written.forEach(policy -> check(policy, policies, names, rules));
     names.forEach(policy -> settings.of(policy)); // so that their variables are known
     if (!settings.routes().isEmpty() && !gate.enabled()) {
       throw settings
@@ -151,7 +149,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
       Function<String, Set<String>> rules) {
     String policy = settings.name();
     if (!known.contains(policy)) {
-      throw unknown(policy, first(settings), known);
+      throw unknown(settings, known);
     }
     if (!policies.contains(policy) && !plans.policyNames().contains(policy)) {
       rejectForCode(settings);
@@ -161,21 +159,18 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     }
   }
 
-  private static Origin first(PolicyDefinition settings) {
+  private static ConfigurationException unknown(PolicyDefinition settings, Set<String> known) {
+    List<String> nearest = NearestNames.of(known, settings.name());
     return settings.settings().stream()
         .findFirst()
-        .orElseGet(() -> new Origin(settings.members().place(), "unlimited", "settings"));
-  }
-
-  private static ConfigurationException unknown(String policy, Origin setting, Set<String> known) {
-    List<String> nearest = NearestNames.of(known, policy);
-    return setting.mistake(
-        "no policy is named '%s': %suse one of %s, give a @RateLimiter this name, give it rules here, or, for a policy from code, make it a bean of type %s"
-            .formatted(
-                policy,
-                nearest.isEmpty() ? "" : "did you mean " + nearest.get(0) + "? Else ",
-                listed(known),
-                Policy.class.getName()));
+        .orElseGet(() -> new Origin(settings.members().place(), "unlimited", "settings"))
+        .mistake(
+            "no policy is named '%s': %suse one of %s, give a @RateLimiter this name, give it rules here, or, for a policy from code, make it a bean of type %s"
+                .formatted(
+                    settings.name(),
+                    nearest.isEmpty() ? "" : "did you mean " + nearest.get(0) + "? Else ",
+                    listed(known),
+                    Policy.class.getName()));
   }
 
   /** Rejects settings that a policy from code cannot have: that code itself decides them. */
@@ -247,7 +242,12 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     disabled = off;
     Set<String> variables = new TreeSet<>(read.unusedVariables());
     if (!variables.equals(unused)) {
-      Set<String> known = variables.isEmpty() ? Set.of() : knownVariables();
+      Set<String> known = new TreeSet<>();
+      plans
+          .policyNames()
+          .forEach(
+              policy ->
+                  known.addAll(PoliciesConfiguration.variables(policy, plans.ruleNames(policy))));
       variables.forEach(
           variable ->
               LOG.warn(
@@ -261,14 +261,6 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     unused = variables;
   }
 
-  private Set<String> knownVariables() {
-    Set<String> known = new TreeSet<>();
-    for (String policy : plans.policyNames()) {
-      known.addAll(PoliciesConfiguration.variables(policy, plans.ruleNames(policy)));
-    }
-    return known;
-  }
-
   /** Logs settings that have no effect. */
   private void logWithoutEffect(LimitSettings read) {
     if (!read.tiers().isEmpty() && !context.containsBean(Tiers.class)) {
@@ -278,8 +270,10 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
           Tiers.class.getName());
     }
     boolean users =
-        read.exempt().filter(lists -> !lists.users().isEmpty()).isPresent()
-            || read.block().filter(lists -> !lists.users().isEmpty()).isPresent();
+        Stream.of(
+                read.exempt().map(ExemptConfiguration::users),
+                read.block().map(BlockConfiguration::users))
+            .anyMatch(named -> named.isPresent() && !named.get().isEmpty());
     if (users && !ClassUtils.isPresent(SECURITY, getClass().getClassLoader())) {
       LOG.warn(
           "{}.users or {}.users has names, and there is no micronaut-security that authenticates users: they have an effect only where a filter of the application sets the principal of a request",

@@ -27,10 +27,10 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -121,19 +121,14 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     Set<String> places = new TreeSet<>();
     for (BeanDefinition<?> bean : loaded) {
       if (!behindProxies.contains(bean.getClass())) {
-        try {
-          look(bean, places);
-        } catch (LinkageError e) {
-          LOG.trace("{} refers to missing classes", bean, e);
-        }
+        Class<?> type =
+            bean instanceof AdvisedBeanType<?> advised
+                ? advised.getInterceptedType()
+                : bean.getBeanType();
+        look(bean, type, places);
       }
     }
-    lookBehindFactories(behindProxies, places);
-    return List.copyOf(places);
-  }
-
-  /** A factory may declare a type, and make a bean of a class that only the bean itself shows. */
-  private void lookBehindFactories(Set<Class<?>> behindProxies, Set<String> places) {
+    // A factory may declare a type, and make a bean of a class that only the bean itself shows.
     for (BeanRegistration<Object> made : beans.getActiveBeanRegistrations(Object.class)) {
       BeanDefinition<Object> bean = made.getBeanDefinition();
       Class<?> type = made.getBean().getClass();
@@ -142,13 +137,10 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
           && !isWoven(bean)
           && !(made.getBean() instanceof Intercepted)
           && !behindProxies.contains(bean.getClass())) {
-        try {
-          look(bean, type, false, places);
-        } catch (LinkageError e) {
-          LOG.trace("{} refers to missing classes", type, e);
-        }
+        look(bean, type, places);
       }
     }
+    return List.copyOf(places);
   }
 
   private @Nullable BeanDefinition<?> load(BeanDefinitionReference<?> reference) {
@@ -165,12 +157,14 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     return FOREIGN.stream().anyMatch(type::startsWith);
   }
 
-  private void look(BeanDefinition<?> bean, Set<String> places) {
-    Class<?> type =
-        bean instanceof AdvisedBeanType<?> advised
-            ? advised.getInterceptedType()
-            : bean.getBeanType();
-    look(bean, type, isWoven(bean), places);
+  private void look(BeanDefinition<?> bean, Class<?> type, Set<String> places) {
+    try {
+      if (!isForeign(type.getName())) {
+        look(bean, type, isWoven(bean), places);
+      }
+    } catch (LinkageError e) {
+      LOG.trace("{} refers to missing classes", type, e);
+    }
   }
 
   private static boolean isWoven(BeanDefinition<?> bean) {
@@ -178,9 +172,6 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
   }
 
   private void look(BeanDefinition<?> bean, Class<?> type, boolean woven, Set<String> places) {
-    if (isForeign(type.getName())) {
-      return;
-    }
     if (type.isAnnotationPresent(Factory.class)) {
       if (isLimited(type)) {
         places.add(type.getName() + " (" + OF_FACTORY + ")");
@@ -218,11 +209,9 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
       }
     }
     companion(type)
-        .ifPresent(
-            companion ->
-                Arrays.stream(companion.getDeclaredMethods())
-                    .filter(method -> !method.isSynthetic() && isLimited(method))
-                    .forEach(method -> places.add(place(type, method, STATIC))));
+        .flatMap(companion -> Arrays.stream(companion.getDeclaredMethods()))
+        .filter(method -> !method.isSynthetic() && isLimited(method))
+        .forEach(method -> places.add(place(type, method, STATIC)));
   }
 
   /** The name as in Kotlin: without the hash and the name of the companion object. */
@@ -251,13 +240,12 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
   }
 
   /** The class of Kotlin's companion object: a nested class in a static field of its own name. */
-  private static Optional<Class<?>> companion(Class<?> type) {
+  private static Stream<Class<?>> companion(Class<?> type) {
     return Arrays.stream(type.getDeclaredFields())
         .filter(field -> Modifier.isStatic(field.getModifiers()))
         .filter(field -> field.getType().getEnclosingClass() == type)
         .filter(field -> field.getType().getSimpleName().equals(field.getName()))
-        .<Class<?>>map(Field::getType)
-        .findFirst();
+        .map(Field::getType);
   }
 
   private static void addLimited(BeanDefinition<?> bean, Set<String> limited) {

@@ -7,7 +7,6 @@ import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
@@ -29,20 +28,12 @@ class CalledByMicronautTest {
 
   @Test
   void listenersAndSchedulesOfALimitedClassAreFree() {
-    try (ApplicationContext context = Starts.inMemory("CalledByMicronautTest")) {
-      assertThat(context.getBean(Busy.class).started).isTrue();
-      assertThat(plan(context, Busy.class, "onStart")).isFalse();
-      assertThat(plan(context, Busy.class, "everyDay")).isFalse();
-      assertThat(plan(context, Busy.class, "work")).isTrue();
+    try (Plans plans = Plans.of("CalledByMicronautTest")) {
+      assertThat(plans.context().getBean(Busy.class).started).isTrue();
+      assertThat(plans.find(Busy.class, "onStart")).isEmpty();
+      assertThat(plans.find(Busy.class, "everyDay")).isEmpty();
+      assertThat(plans.find(Busy.class, "work")).isPresent();
     }
-  }
-
-  private static boolean plan(ApplicationContext context, Class<?> bean, String method) {
-    return context.getBeanDefinition(bean).getExecutableMethods().stream()
-        .filter(candidate -> candidate.getMethodName().equals(method))
-        .findFirst()
-        .flatMap(context.getBean(PlanRegistry.class)::of)
-        .isPresent();
   }
 
   @Test

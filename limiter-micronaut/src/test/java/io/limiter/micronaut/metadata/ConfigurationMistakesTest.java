@@ -69,7 +69,7 @@ class ConfigurationMistakesTest {
         arguments("limiter.policies.sms.deadline", "0ms", "give it 1 ms to 10 s"),
         arguments("limiter.policies.sms.deadline", "-5s", "give it 1 ms to 10 s"),
         arguments("limiter.policies.sms.deadline", "10001ms", "give it 1 ms to 10 s"),
-        arguments("limiter.policies.sms.deadline", "soon", "give it 1 ms to 10 s"),
+        arguments("limiter.policies.sms.deadline", "soon", "give it 1 ms to 10 s, such as 100ms"),
         arguments("limiter.policies.sms.observe", "maybe", "give it true or false"),
         arguments("limiter.policies.sms.falback", "deny", "did you mean fallback?"),
         arguments("limiter.policies.sms", "deny", "write limiter.policies.<name>.fallback"),

@@ -13,7 +13,6 @@ import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.annotation.TokenBucket;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPolicies;
@@ -24,14 +23,11 @@ import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.env.PropertySource;
 import io.micronaut.context.env.PropertySource.PropertyConvention;
-import io.micronaut.http.HttpRequest;
-import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -90,16 +86,6 @@ class ConfiguredLimitsTest {
 
     @RateLimiter(value = "twice", rules = @RateRule(count = 6))
     public void two() {}
-  }
-
-  @Singleton
-  @Named("tenant")
-  @Requires(property = "spec.name", value = SPEC)
-  static class Tenant implements SubjectResolver {
-    @Override
-    public Optional<String> resolve(HttpRequest<?> request) {
-      return Optional.of("one");
-    }
   }
 
   @Test
@@ -216,32 +202,10 @@ class ConfiguredLimitsTest {
   }
 
   @Test
-  void aDisabledPolicyLimitsNothingAndIsStillKnown() {
-    try (Plans plans =
-        with(
-            "limiter.policies.submitted.enabled", false,
-            "limiter.policies.named.enabled", false)) {
-      assertThat(plans.find(Limits.class, "submitted")).isEmpty();
-      assertThat(plans.find(Limits.class, "named")).isEmpty();
-      assertThat(plans.find(Limits.class, "beside")).isPresent();
-    }
-  }
-
-  @Test
-  void settingsReplaceTheCountedSubject() {
-    try (Plans plans =
-        with(
-            "limiter.policies.named.limit-type", "GLOBAL",
-            "limiter.policies.empty.header", "X-Api-Key",
-            "limiter.policies.argument.limit-type", "user-id",
-            "limiter.policies.twice.subject", "tenant")) {
-      assertThat(Plans.logs(plans.of(Limits.class, "named")).get(0))
-          .startsWith("limitType = GLOBAL");
-      assertThat(Plans.logs(plans.of(Limits.class, "beside")).get(0))
-          .startsWith("header = x-api-key");
-      assertThat(Plans.logs(plans.of(Limits.class, "argument")).get(0))
-          .startsWith("limitType = USER_ID");
-      assertThat(Plans.logs(plans.of(Limits.class, "one")).get(0)).startsWith("resolver = ");
+  void aConfiguredSubjectReplacesTheExpressionOfTheAnnotation() {
+    try (Plans plans = with("limiter.policies.argument.limit-type", "user-id")) {
+      assertThat(Plans.logs(plans.of(Limits.class, "argument")))
+          .containsExactly("limitType = USER_ID: 10-per-60s");
     }
   }
 
@@ -385,13 +349,10 @@ class ConfiguredLimitsTest {
         "named.status | 200 | give it an error status, 400 to 599",
         "named.status | teapot | give it a whole number",
         "named.ban.violatons | 3 | there is no such setting of a policy; did you mean ban.violations?",
-        "named.enabled | maybe | give it true or false",
-        "named.deadline | 1h | give it 1 ms to 10 s, such as 100ms",
         "named.duplicate.by | ARGUMENTS | the method has no arguments",
         "api.rules[0].count | 0 | give it 1 or more",
         "api.rules[0].count | 20000 | an exact log stores every call",
         "api.limit-typ | IP | there is no such setting of a policy; did you mean limit-type?",
-        "nobodys.limit-type | IP | no policy is named 'nobodys'",
       })
   void mistakesNameKeyValueSourceAndRemedy(String path, String value, String remedy) {
     String key = "limiter.policies." + path;

@@ -3,20 +3,8 @@ package io.limiter.micronaut.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.micronaut.annotation.processing.AggregatingTypeElementVisitorProcessor;
-import io.micronaut.annotation.processing.BeanDefinitionInjectProcessor;
-import io.micronaut.annotation.processing.TypeElementVisitorProcessor;
-import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.stream.Stream;
-import javax.tools.Diagnostic;
-import javax.tools.DiagnosticCollector;
-import javax.tools.JavaCompiler;
-import javax.tools.JavaCompiler.CompilationTask;
-import javax.tools.JavaFileObject;
-import javax.tools.SimpleJavaFileObject;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -92,47 +80,6 @@ class ExpressionCompilationTest {
         }
         """
             .formatted(member, expression, modifier);
-    JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-    DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
-    CompilationTask task =
-        compiler.getTask(
-            null,
-            null,
-            diagnostics,
-            List.of(
-                "-parameters",
-                "-classpath",
-                System.getProperty("java.class.path"),
-                "-d",
-                output.toString()),
-            null,
-            List.of(new Source("compiled/Sender.java", source)));
-    task.setProcessors(
-        List.of(
-            new TypeElementVisitorProcessor(),
-            new AggregatingTypeElementVisitorProcessor(),
-            new BeanDefinitionInjectProcessor()));
-    boolean compiled = task.call();
-    List<String> errors =
-        diagnostics.getDiagnostics().stream()
-            .filter(diagnostic -> diagnostic.getKind() == Diagnostic.Kind.ERROR)
-            .flatMap(diagnostic -> Stream.ofNullable(diagnostic.getMessage(null)))
-            .toList();
-    assertThat(compiled).isEqualTo(errors.isEmpty());
-    return errors;
-  }
-
-  private static final class Source extends SimpleJavaFileObject {
-    private final String text;
-
-    Source(String path, String text) {
-      super(URI.create("string:///" + path), Kind.SOURCE);
-      this.text = text;
-    }
-
-    @Override
-    public CharSequence getCharContent(boolean ignoreEncodingErrors) {
-      return text;
-    }
+    return Compilation.withMicronaut("compiled/Sender.java", source, output);
   }
 }

@@ -3,12 +3,8 @@ package io.limiter.micronaut.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.micronaut.annotation.processing.AggregatingTypeElementVisitorProcessor;
-import io.micronaut.annotation.processing.BeanDefinitionInjectProcessor;
-import io.micronaut.annotation.processing.TypeElementVisitorProcessor;
 import io.micronaut.context.ApplicationContext;
 import java.io.IOException;
-import java.net.URI;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
@@ -16,11 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
-import java.util.stream.Stream;
-import javax.annotation.processing.Processor;
-import javax.tools.JavaCompiler.CompilationTask;
-import javax.tools.SimpleJavaFileObject;
-import javax.tools.ToolProvider;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -30,6 +22,8 @@ import org.junit.jupiter.api.io.TempDir;
  * them, which Java cannot write: {@code _OQsFyB8} becomes {@code -OQsFyB8} in the compiled class.
  */
 class KotlinUnwovenLimitsTest {
+
+  private static final String FILE = "kotlinlike/Sources.java";
 
   private static final String SOURCE =
       """
@@ -81,13 +75,10 @@ class KotlinUnwovenLimitsTest {
 
   @Test
   void methodsThatKaptHidesAreNamedAsWritten() throws Exception {
-    compile(
-        SOURCE.lines().filter(line -> !line.contains("_OQsFyB8")),
-        woven,
-        new TypeElementVisitorProcessor(),
-        new AggregatingTypeElementVisitorProcessor(),
-        new BeanDefinitionInjectProcessor());
-    compile(SOURCE.lines(), hidden);
+    String visible =
+        SOURCE.lines().filter(line -> !line.contains("_OQsFyB8")).collect(Collectors.joining("\n"));
+    assertThat(Compilation.withMicronaut(FILE, visible, woven)).isEmpty();
+    assertThat(Compilation.errors(FILE, SOURCE, hidden, List.of())).isEmpty();
     for (String name : List.of("Api", "Bean", "AsAWhole", "Routes")) {
       rename(Path.of("kotlinlike", name + ".class"));
     }
@@ -113,33 +104,5 @@ class KotlinUnwovenLimitsTest {
         compiled.replace("_OQsFyB8", "-OQsFyB8"),
         StandardCharsets.ISO_8859_1);
     Files.copy(hidden.resolve(file), woven.resolve(file), StandardCopyOption.REPLACE_EXISTING);
-  }
-
-  private static void compile(Stream<String> lines, Path output, Processor... processors) {
-    String source = String.join("\n", lines.toList());
-    CompilationTask task =
-        ToolProvider.getSystemJavaCompiler()
-            .getTask(
-                null,
-                null,
-                null,
-                List.of(
-                    "-parameters",
-                    "-classpath",
-                    System.getProperty("java.class.path"),
-                    "-d",
-                    output.toString()),
-                null,
-                List.of(
-                    new SimpleJavaFileObject(
-                        URI.create("string:///kotlinlike/Sources.java"),
-                        SimpleJavaFileObject.Kind.SOURCE) {
-                      @Override
-                      public CharSequence getCharContent(boolean ignoreEncodingErrors) {
-                        return source;
-                      }
-                    }));
-    task.setProcessors(List.of(processors));
-    assertThat(task.call()).isTrue();
   }
 }

@@ -8,6 +8,7 @@ import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.PlannedCharge;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
@@ -64,6 +65,9 @@ class PlaceholdersTest {
   @Test
   void aPlaceholderWithoutAValueHasItsDefault() {
     assertThat(plans.of(Named.class, "byDefault").policy().limit()).isEqualTo("otherwise");
+    assertThat(plans.of(Named.class, "byDefault").charges())
+        .extracting(PlannedCharge::cost)
+        .containsExactly(new PlannedCharge.Cost(7));
   }
 
   @Singleton
@@ -133,7 +137,7 @@ class PlaceholdersTest {
         duplicate = @Duplicate(by = DuplicateBy.CALLER, message = "${test.message}"))
     void call() {}
 
-    @RateLimiter(key = "${test.none:otherwise}", rules = @RateRule)
+    @RateLimiter(key = "${test.none:otherwise}", cost = "${test.none:7}", rules = @RateRule)
     void byDefault() {}
   }
 }

@@ -18,10 +18,6 @@ import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.SubjectSource;
-import io.limiter.micronaut.testing.RecordedDecisions;
-import io.limiter.micronaut.testing.Starts;
-import io.micronaut.context.ApplicationContext;
-import io.micronaut.context.annotation.Executable;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.BeanDefinitionMethodReference;
@@ -29,7 +25,6 @@ import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -37,74 +32,36 @@ import org.junit.jupiter.api.Test;
 /** From annotations to a plan. */
 class PlanReadingTest {
 
-  private final ApplicationContext context = Starts.recorded("PlanReadingTest");
+  private final Plans plans = Plans.of("PlanReadingTest");
 
   @AfterEach
   void close() {
-    context.close();
-  }
-
-  @Test
-  void rulesOfTheLimiterComeFirstThenTheOthersAsWritten() {
-    assertThat(rules("stacked"))
-        .extracting(Rule::name, Rule::count, Rule::window)
-        .containsExactly(
-            tuple("3-per-60s", 3L, Duration.ofMinutes(1)),
-            tuple("per-hour", 30L, Duration.ofHours(1)),
-            tuple("2-per-500ms", 2L, Duration.ofMillis(500)),
-            tuple("per-day", 300L, Duration.ofDays(1)));
-  }
-
-  @Test
-  void stackedAnnotationsAreOneDecision() {
-    Annotated bean = context.getBean(Annotated.class);
-
-    bean.stacked();
-
-    assertThat(context.getBean(RecordedDecisions.class).requests())
-        .singleElement()
-        .satisfies(request -> assertThat(request.policy()).isEqualTo(plan("stacked").policy()));
+    plans.close();
   }
 
   /** The start names it by its bean, a request does not: it would be planned on an event loop. */
   @Test
   void aMethodIsPlannedOnceHoweverItIsNamed() {
-    PlanRegistry plans = context.getBean(PlanRegistry.class);
-    BeanDefinition<Annotated> bean = context.getBeanDefinition(Annotated.class);
-    ExecutableMethod<Annotated, Object> method = bean.getRequiredMethod("stacked");
+    PlanRegistry registry = plans.context().getBean(PlanRegistry.class);
+    BeanDefinition<Annotated> bean = plans.context().getBeanDefinition(Annotated.class);
+    ExecutableMethod<Annotated, Object> method = bean.getRequiredMethod("units");
 
-    assertThat(plans.of(BeanDefinitionMethodReference.of(bean, method)).orElseThrow())
-        .isSameAs(plans.of(method).orElseThrow());
+    assertThat(registry.of(BeanDefinitionMethodReference.of(bean, method)).orElseThrow())
+        .isSameAs(registry.of(method).orElseThrow());
   }
 
   @Test
   void everyUnitOfTimeIsRead() {
     assertThat(rules("units"))
-        .extracting(Rule::window)
+        .extracting(Rule::name, Rule::window)
         .containsExactly(
-            Duration.ofDays(2),
-            Duration.ofHours(2),
-            Duration.ofMinutes(2),
-            Duration.ofSeconds(2),
-            Duration.ofMillis(2),
-            Duration.ofMillis(2),
-            Duration.ofMillis(2));
-    assertThat(rules("units"))
-        .extracting(Rule::name)
-        .containsExactly(
-            "1-per-172800s",
-            "1-per-7200s",
-            "1-per-120s",
-            "1-per-2s",
-            "1-per-2ms",
-            "2-per-2ms",
-            "3-per-2ms");
-  }
-
-  @Test
-  void equalRulesOnOneMethodAreOneRule() {
-    assertThat(rules("equal")).extracting(Rule::name).containsExactly("1-per-60s");
-    assertThat(rules("equalInOtherWords")).extracting(Rule::name).containsExactly("1-per-60s");
+            tuple("1-per-172800s", Duration.ofDays(2)),
+            tuple("1-per-7200s", Duration.ofHours(2)),
+            tuple("1-per-120s", Duration.ofMinutes(2)),
+            tuple("1-per-2s", Duration.ofSeconds(2)),
+            tuple("1-per-2ms", Duration.ofMillis(2)),
+            tuple("2-per-2ms", Duration.ofMillis(2)),
+            tuple("3-per-2ms", Duration.ofMillis(2)));
   }
 
   @Test
@@ -128,7 +85,7 @@ class PlanReadingTest {
     assertThat(declared(RateLimiter.class, "preventDuplicate")).isEqualTo(false);
     assertThat(declared(Duplicate.class, "requireIdempotencyKey")).isEqualTo(true);
     assertThat(declared(RateLimiter.class, "anonymous"))
-        .isEqualTo(context.getBean(LimiterConfiguration.class).anonymous());
+        .isEqualTo(plans.context().getBean(LimiterConfiguration.class).anonymous());
     assertThat(plan("plainRule").duplicates()).isEmpty();
     assertThat(plan("plainRule").texts()).isEmpty();
     assertThat(plan("plainRule").policy().duplicates()).isEmpty();
@@ -154,17 +111,11 @@ class PlanReadingTest {
   }
 
   @Test
-  void aDuplicateRuleIsReadLikeAnyRule() {
+  void aDuplicateRuleIsReadLikeAnyRuleAndAcceptsOneWithoutACount() {
     assertThat(plan("submissions").policy().duplicates().orElseThrow().rules())
-        .extracting(Rule::name, Rule::count, Rule::window)
-        .containsExactly(tuple("2-per-60s", 2L, Duration.ofSeconds(60)));
-  }
-
-  @Test
-  void aDuplicateRuleWithoutACountAcceptsOne() {
+        .containsExactly(SlidingWindowLog.of(2, Duration.ofSeconds(60)));
     assertThat(plan("uncounted").policy().duplicates().orElseThrow().rules())
-        .extracting(Rule::name)
-        .containsExactly("1-per-7s");
+        .containsExactly(SlidingWindowLog.of(1, Duration.ofSeconds(7)));
   }
 
   @Test
@@ -191,24 +142,12 @@ class PlanReadingTest {
     assertThat(plan.policy().limit()).isEqualTo(plan.method());
   }
 
-  @Test
-  void methodsWithoutAnAnnotationHaveNoPlan() {
-    assertThat(find("free")).isEmpty();
-  }
-
   private List<Rule> rules(String method) {
     return plan(method).policy().rules();
   }
 
   private LimitPlan plan(String method) {
-    return find(method).orElseThrow();
-  }
-
-  private Optional<LimitPlan> find(String method) {
-    return context.getBeanDefinition(Annotated.class).getExecutableMethods().stream()
-        .filter(candidate -> candidate.getMethodName().equals(method))
-        .findFirst()
-        .flatMap(context.getBean(PlanRegistry.class)::of);
+    return plans.of(Annotated.class, method);
   }
 
   private static Object declared(Class<?> annotation, String member)
@@ -220,16 +159,6 @@ class PlanReadingTest {
   @Requires(property = "spec.name", value = "PlanReadingTest")
   static class Annotated {
 
-    @RateRule(count = 2, time = 500, timeUnit = TimeUnit.MILLISECONDS)
-    @RateLimiter(
-        rules = {
-          @RateRule(count = 3),
-          @RateRule(count = 30, time = 1, timeUnit = TimeUnit.HOURS, name = "per-hour")
-        },
-        limitType = LimitType.GLOBAL)
-    @RateRule(count = 300, time = 1, timeUnit = TimeUnit.DAYS, name = "per-day")
-    void stacked() {}
-
     @RateRule(count = 1, time = 2, timeUnit = TimeUnit.DAYS)
     @RateRule(count = 1, time = 2, timeUnit = TimeUnit.HOURS)
     @RateRule(count = 1, time = 2, timeUnit = TimeUnit.MINUTES)
@@ -238,14 +167,6 @@ class PlanReadingTest {
     @RateRule(count = 2, time = 2_000, timeUnit = TimeUnit.MICROSECONDS)
     @RateRule(count = 3, time = 2_000_000, timeUnit = TimeUnit.NANOSECONDS)
     void units() {}
-
-    @RateRule(count = 1)
-    @RateRule(count = 1)
-    void equal() {}
-
-    @RateLimiter(rules = @RateRule(count = 1))
-    @RateRule(count = 1, time = 1, timeUnit = TimeUnit.MINUTES)
-    void equalInOtherWords() {}
 
     @RateLimiter(preventDuplicate = true)
     void bare(String order, int[] amounts, List<String> notes) {}
@@ -267,8 +188,5 @@ class PlanReadingTest {
         preventDuplicate = true,
         duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS, releaseOnFailure = false))
     void written(String phone) {}
-
-    @Executable
-    void free() {}
   }
 }

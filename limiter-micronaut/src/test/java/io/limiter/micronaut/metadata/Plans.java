@@ -53,6 +53,11 @@ final class Plans implements AutoCloseable {
     return find(bean, method).map(Plans::logs).orElse(List.of());
   }
 
+  /** The same of a bean that is nested in a test, on one line; empty if it is not limited. */
+  String logs(Class<?> test, String bean, String method) throws ClassNotFoundException {
+    return String.join("; ", logs(Class.forName(test.getName() + '$' + bean), method));
+  }
+
   /** A line for each log: its key, if it has one, its subject and its rules. */
   static List<String> logs(LimitPlan plan) {
     return plan.charges().stream()

@@ -1,195 +1,310 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.metadata;
 
-import static org.junit.jupiter.params.provider.Arguments.arguments;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 
+import io.limiter.micronaut.annotation.Ban;
+import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.NoRateLimit;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.annotation.Error;
 import jakarta.inject.Singleton;
-import java.util.stream.Stream;
-import org.junit.jupiter.params.provider.Arguments;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
 
-/** Invalid names, keys and subjects stop the start. */
+/** What a limiter cannot do with its rules, and what stands in the wrong place, stops the start. */
 class PolicyMistakesTest extends MistakesContract {
 
-  private static final String ONLY_SUBJECT =
-      "it is read once, when the service starts, and only subject, cost and the key of a duplicate may be expressions: write a text";
-
-  /** 200 characters. */
+  /** 130 characters. */
   private static final String LONG =
-      "0123456789012345678901234567890123456789012345678901234567890123456789"
-          + "0123456789012345678901234567890123456789012345678901234567890123456789"
-          + "012345678901234567890123456789012345678901234567890123456789";
+      "01234567890123456789012345678901234567890123456789012345678901234"
+          + "01234567890123456789012345678901234567890123456789012345678901234";
+
+  private static final String ONE_KEY =
+      "which has other rules, bans otherwise, or counts others: give both the same, or other keys";
 
   private static final String NAME_REMEDY =
       "give it 1 to 128 printable ASCII characters, without space, quote or backslash";
+  private static final String SEVERAL =
+      "there are several @RateLimiters in the same place: put it into the rules of the one it belongs to";
+  private static final String CONTRADICTS = "one contradicts the other: remove one of them";
 
-  static Stream<Arguments> mistakes() {
-    return Stream.of(
-        arguments(QuoteInRuleName.class, "The rule name 'a\"b' is not usable", NAME_REMEDY),
-        arguments(SpaceInRuleName.class, "The rule name 'a b' is not usable", NAME_REMEDY),
-        arguments(LineInRuleName.class, "The rule name 'a\r\nb' is not usable", NAME_REMEDY),
-        arguments(LongRuleName.class, "The rule name '" + LONG + "'", NAME_REMEDY),
-        arguments(QuoteInPolicyName.class, "The policy name 'a\"b' is not usable", NAME_REMEDY),
-        arguments(SpaceInPolicyName.class, "The policy name 'a b' is not usable", NAME_REMEDY),
-        arguments(LineInPolicyName.class, "The policy name 'a\r\nb' is not usable", NAME_REMEDY),
-        arguments(LongPolicyName.class, "The policy name '" + LONG + "'", NAME_REMEDY),
-        arguments(
-            OneKeyOtherRules.class,
-            "@RateLimiter.key = 'sms' is shared with ",
-            "which has other rules, bans otherwise, or counts others: give both the same, or other keys"),
-        arguments(
-            OneKeyOtherSubjects.class,
-            "@RateLimiter.key = 'sms' is shared with ",
-            "which has other rules, bans otherwise, or counts others: give both the same, or other keys"),
-        arguments(
-            UnknownPlaceholder.class,
-            "@RateLimiter.key = ${no.such.property}: Could not resolve placeholder",
-            "set it, or give it a default, as in ${name:default}"),
-        arguments(
-            BlankCode.class,
-            "@RateLimiter.code =   : it is blank",
-            "write a code, or leave it out"),
-        arguments(
-            ConstantSubject.class,
-            "@RateLimiter.subject = phone: it is the same for every call",
-            "write an expression over the arguments, such as \"#{phone}\", or use limitType = GLOBAL"),
-        arguments(ExpressionAsKey.class, "@RateLimiter.key = #{…}", ONLY_SUBJECT),
-        arguments(ExpressionAsMessage.class, "@RateLimiter.message = #{…}", ONLY_SUBJECT),
-        arguments(
-            UnknownMessageKey.class,
-            "@RateLimiter.message = {sms.nowhere}: no message source has a message 'sms.nowhere'",
-            "add it to a bundle of the application, or write a text"),
-        arguments(
-            UnknownArgument.class,
-            "@RateLimiter.duplicate.message = Wait {seconds}: unknown argument {seconds}",
-            "use {code}, {policy}, {violated}, {retryAfter}"));
-  }
+  @Mistaken
+  static class Policies {
 
-  @Singleton
-  @Requires(property = "spec.name", value = "QuoteInRuleName")
-  static class QuoteInRuleName {
+    @Mistake({"The rule name 'a\"b' is not usable", NAME_REMEDY})
     @RateRule(name = "a\"b")
-    void call() {}
-  }
+    void quoteInRuleName() {}
 
-  @Singleton
-  @Requires(property = "spec.name", value = "SpaceInRuleName")
-  static class SpaceInRuleName {
-    @RateRule(name = "a b")
-    void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "LineInRuleName")
-  static class LineInRuleName {
+    @Mistake({"The rule name 'a\r\nb' is not usable", NAME_REMEDY})
     @RateRule(name = "a\r\nb")
-    void call() {}
-  }
+    void lineInRuleName() {}
 
-  @Singleton
-  @Requires(property = "spec.name", value = "LongRuleName")
-  static class LongRuleName {
-    @RateRule(name = LONG)
-    void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "QuoteInPolicyName")
-  static class QuoteInPolicyName {
-    @RateLimiter(value = "a\"b", rules = @RateRule)
-    void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "SpaceInPolicyName")
-  static class SpaceInPolicyName {
+    @Mistake({"The policy name 'a b' is not usable", NAME_REMEDY})
     @RateLimiter(value = "a b", rules = @RateRule)
-    void call() {}
-  }
+    void spaceInPolicyName() {}
 
-  @Singleton
-  @Requires(property = "spec.name", value = "LineInPolicyName")
-  static class LineInPolicyName {
-    @RateLimiter(value = "a\r\nb", rules = @RateRule)
-    void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "LongPolicyName")
-  static class LongPolicyName {
+    @Mistake({"The policy name '" + LONG + "'", NAME_REMEDY})
     @RateLimiter(value = LONG, rules = @RateRule)
-    void call() {}
-  }
+    void longPolicyName() {}
 
-  @Singleton
-  @Requires(property = "spec.name", value = "OneKeyOtherRules")
-  static class OneKeyOtherRules {
-    @RateLimiter(key = "sms", rules = @RateRule(count = 1))
-    void call() {}
-
-    @RateLimiter(key = "sms", rules = @RateRule(count = 2))
-    void call(String phone) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "ConstantSubject")
-  static class ConstantSubject {
-    @RateLimiter(subject = "phone", rules = @RateRule)
-    void call(String phone) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "ExpressionAsKey")
-  static class ExpressionAsKey {
-    @RateLimiter(key = "#{phone}", rules = @RateRule)
-    void call(String phone) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "ExpressionAsMessage")
-  static class ExpressionAsMessage {
-    @RateLimiter(message = "Not #{phone} again", rules = @RateRule)
-    void call(String phone) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "UnknownMessageKey")
-  static class UnknownMessageKey {
-    @RateLimiter(message = "{sms.nowhere}", rules = @RateRule)
-    void call(String phone) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "UnknownArgument")
-  static class UnknownArgument {
-    @RateLimiter(duplicate = @Duplicate(message = "Wait {seconds}"), preventDuplicate = true)
-    void call(String phone) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "OneKeyOtherSubjects")
-  static class OneKeyOtherSubjects {
-    @RateLimiter(key = "sms", header = "X-One", rules = @RateRule)
-    void call() {}
-
-    @RateLimiter(key = "sms", header = "X-Other", rules = @RateRule)
-    void call(String phone) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "UnknownPlaceholder")
-  static class UnknownPlaceholder {
+    @Mistake({
+      "@RateLimiter.key = ${no.such.property}: Could not resolve placeholder",
+      "set it, or give it a default, as in ${name:default}"
+    })
     @RateLimiter(key = "${no.such.property}", rules = @RateRule)
+    void unknownPlaceholder() {}
+
+    @Mistake({"@RateLimiter.code =   : it is blank", "write a code, or leave it out"})
+    @RateLimiter(code = "  ", rules = @RateRule)
+    void blankCode() {}
+
+    @Mistake({
+      "@RateLimiter.subject = phone: it is the same for every call",
+      "write an expression over the arguments, such as \"#",
+      "{phone}\", or use limitType = GLOBAL"
+    })
+    @RateLimiter(subject = "phone", rules = @RateRule)
+    void constantSubject(String phone) {}
+
+    @Mistake({
+      "@RateLimiter.key = #",
+      "{…}",
+      "it is read once, when the service starts, and only subject, cost and the key of a duplicate may be expressions: write a text"
+    })
+    @RateLimiter(key = "#{phone}", rules = @RateRule)
+    void expressionAsKey(String phone) {}
+
+    @Mistake({
+      "@RateLimiter.message = {sms.nowhere}: no message source has a message 'sms.nowhere'",
+      "add it to a bundle of the application, or write a text"
+    })
+    @RateLimiter(message = "{sms.nowhere}", rules = @RateRule)
+    void unknownMessageKey(String phone) {}
+
+    @Mistake({
+      "@RateLimiter.duplicate.message = Wait {seconds}: unknown argument {seconds}",
+      "use {code}, {policy}, {violated}, {retryAfter}"
+    })
+    @RateLimiter(duplicate = @Duplicate(message = "Wait {seconds}"), preventDuplicate = true)
+    void unknownArgument(String phone) {}
+  }
+
+  @Mistaken
+  static class Places {
+
+    @Mistake({"@RateRule = {count=3}", SEVERAL})
+    @RateLimiter(rules = @RateRule(count = 1))
+    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 2))
+    @RateRule(count = 3)
+    void besideSeveralLimiters() {}
+
+    @Mistake({"@RateRule = {count=3}", SEVERAL})
+    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 2))
+    @EachUser
+    @RateRule(count = 3)
+    void besideComposedLimiter() {}
+
+    @Mistake({"@NoRateLimit = beside [@", CONTRADICTS})
+    @NoRateLimit
+    @RateRule(count = 1)
+    void exemptAndRuled() {}
+
+    @Mistake({"@NoRateLimit = beside [@", CONTRADICTS})
+    @NoRateLimit
+    @EachUser
+    void exemptAndLimitedByComposed() {}
+
+    @Mistake({
+      "@RateRule.name = fair-use",
+      "another rule of this method has this name: give it another name"
+    })
+    @RateRule(name = "fair-use")
+    @RateRule(name = "fair-use", limitType = LimitType.GLOBAL)
+    void oneNameForTwoSubjects() {}
+
+    @Mistake({
+      "limitedErrorRoute(java.lang.IllegalStateException): @Error = a limited method: "
+          + "error routes cannot be limited: remove the limit"
+    })
+    @Error
+    @RateRule
+    void limitedErrorRoute(IllegalStateException error) {}
+  }
+
+  @Mistaken
+  @RateRule(count = 1)
+  @RateRule(count = 2)
+  @RateRule(count = 3)
+  @RateRule(count = 4)
+  static class NineOfOneSubject {
+    @Mistake({"9 rules in one stack", "give it 1 to 8"})
+    @RateRule(count = 5)
+    @RateRule(count = 6)
+    @RateRule(count = 7)
+    @RateRule(count = 8)
+    @RateRule(count = 9)
     void call() {}
   }
 
+  @Mistaken
+  static class Bans {
+
+    @Mistake({"@RateLimiter.ban.violations = 0", "give it 1 to 1000000"})
+    @RateLimiter(rules = @RateRule, ban = @Ban(violations = 0))
+    void violationsZero() {}
+
+    @Mistake({"@RateLimiter.ban.violations = 1000001", "give it 1 to 1000000"})
+    @RateLimiter(rules = @RateRule, ban = @Ban(violations = 1_000_001))
+    void violationsTooMany() {}
+
+    @Mistake({"@RateLimiter.ban.within = 0", "give it 1 or more"})
+    @RateLimiter(rules = @RateRule, ban = @Ban(within = 0))
+    void withinZero() {}
+
+    @Mistake({"@RateLimiter.ban.time = 367 DAYS", "give it 1 ms to 366 days"})
+    @RateLimiter(rules = @RateRule, ban = @Ban(time = 367, timeUnit = TimeUnit.DAYS))
+    void timeTooLong() {}
+
+    @Mistake({"@RateLimiter.ban.growth = 0", "give it 1 to 100"})
+    @RateLimiter(rules = @RateRule, ban = @Ban(growth = 0))
+    void growthZero() {}
+
+    @Mistake({"@RateLimiter.ban.growth = 101", "give it 1 to 100"})
+    @RateLimiter(rules = @RateRule, ban = @Ban(growth = 101))
+    void growthTooLarge() {}
+
+    @Mistake({
+      "@RateLimiter.ban.longest = 90",
+      "it has no effect without a growth: set growth, or remove it"
+    })
+    @RateLimiter(rules = @RateRule, ban = @Ban(longest = 90))
+    void longestWithoutGrowth() {}
+
+    @Mistake({
+      "@RateLimiter.ban.longest = PT30S",
+      "it is shorter than the first ban, PT1M: make it as long or longer"
+    })
+    @RateLimiter(rules = @RateRule, ban = @Ban(growth = 2, longest = 30))
+    void longestShorter() {}
+
+    @Mistake({
+      "@RateLimiter.ban.longest = PT24H",
+      "it is shorter than the first ban, PT48H: make it as long or longer"
+    })
+    @RateLimiter(rules = @RateRule, ban = @Ban(growth = 2, time = 2, timeUnit = TimeUnit.DAYS))
+    void longestByDefaultShorter() {}
+
+    @Mistake({"@RateLimiter.ban = @Ban, @Ban", "one is possible: remove the others"})
+    @RateLimiter(
+        rules = @RateRule,
+        ban = {@Ban(violations = 1), @Ban(violations = 2)})
+    void twoBans() {}
+
+    @Mistake({
+      "@RateLimiter.ban = 5 within PT1M for PT1M",
+      "it has no rules that could deny calls: add rules, or remove it"
+    })
+    @RateLimiter(preventDuplicate = true, ban = @Ban)
+    void onlyTheGuard() {}
+
+    @Mistake({
+      "@RateLimiter.ban = 5 within PT1M for PT1M",
+      "banning all of them would be an outage: add a rule that distinguishes subjects, or remove it"
+    })
+    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule, ban = @Ban)
+    void onlyEverybody() {}
+
+    @Mistake({
+      "@RateLimiter.ban = 5 within PT1M for PT1M",
+      "banning all of them would be an outage"
+    })
+    @RateLimiter(rules = @RateRule(limitType = LimitType.GLOBAL), ban = @Ban)
+    void onlyEverybodyByRules() {}
+
+    @Mistake({
+      "@RateLimiter.ban = 2 within PT1M for PT1M: another @RateLimiter of this method has ban = 1 within PT1M for PT30S × 2 up to PT24H for the same subject",
+      "give both the same ban, or one of them its own key"
+    })
+    @RateLimiter(rules = @RateRule(count = 1), ban = @Ban(violations = 1, time = 30, growth = 2))
+    @RateLimiter(rules = @RateRule(count = 2), ban = @Ban(violations = 2))
+    void otherBanOfOneSubject() {}
+  }
+
+  /** Each second method shares the key of the one before it. */
+  @Mistaken
+  static class SharedKeys {
+    @RateLimiter(key = "rules", rules = @RateRule(count = 1))
+    void rules() {}
+
+    @Mistake({"@RateLimiter.key = 'rules' is shared with ", ONE_KEY})
+    @RateLimiter(key = "rules", rules = @RateRule(count = 2))
+    void otherRules(String phone) {}
+
+    @RateLimiter(key = "subjects", header = "X-One", rules = @RateRule)
+    void subjects() {}
+
+    @Mistake({"@RateLimiter.key = 'subjects' is shared with ", ONE_KEY})
+    @RateLimiter(key = "subjects", header = "X-Other", rules = @RateRule)
+    void otherSubjects(String phone) {}
+
+    @RateLimiter(key = "bans", rules = @RateRule, ban = @Ban(violations = 1))
+    void bans() {}
+
+    @Mistake({"@RateLimiter.key = 'bans' is shared with ", ONE_KEY})
+    @RateLimiter(key = "bans", rules = @RateRule, ban = @Ban(violations = 2))
+    void otherBans(String phone) {}
+
+    @RateLimiter(key = "outcomes", rules = @RateRule(counts = Counts.FAILURES))
+    void outcomes() {}
+
+    @Mistake({"@RateLimiter.key = 'outcomes' is shared with ", ONE_KEY})
+    @RateLimiter(key = "outcomes", rules = @RateRule(counts = Counts.SUCCESSES))
+    void otherOutcomes(String phone) {}
+  }
+
+  @Retention(RetentionPolicy.RUNTIME)
+  @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule(count = 1))
+  @interface EachUser {}
+
+  @Test
+  void eightRulesOfEachSubjectAreFine() {
+    assertThatNoException().isThrownBy(() -> Starts.inMemory("Sixteen").close());
+  }
+
   @Singleton
-  @Requires(property = "spec.name", value = "BlankCode")
-  static class BlankCode {
-    @RateLimiter(code = "  ", rules = @RateRule)
+  @Requires(property = "spec.name", value = "Sixteen")
+  static class Sixteen {
+    @RateLimiter(
+        rules = {
+          @RateRule(count = 1),
+          @RateRule(count = 2),
+          @RateRule(count = 3),
+          @RateRule(count = 4),
+          @RateRule(count = 5),
+          @RateRule(count = 6),
+          @RateRule(count = 7),
+          @RateRule(count = 8)
+        })
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        rules = {
+          @RateRule(count = 1),
+          @RateRule(count = 2),
+          @RateRule(count = 3),
+          @RateRule(count = 4),
+          @RateRule(count = 5),
+          @RateRule(count = 6),
+          @RateRule(count = 7),
+          @RateRule(count = 8)
+        })
     void call() {}
   }
 }

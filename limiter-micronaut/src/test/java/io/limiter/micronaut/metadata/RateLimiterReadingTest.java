@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.limiter.core.Policy;
+import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.annotation.Ban;
 import io.limiter.micronaut.annotation.LimitType;
@@ -22,12 +23,13 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The settings of an annotation for all its rules: their ban, and the cost of a call. */
 class RateLimiterReadingTest {
 
-  private static final io.limiter.core.rule.BanRule USUAL =
-      io.limiter.core.rule.BanRule.of(5, Duration.ofMinutes(1), Duration.ofMinutes(1));
+  private static final BanRule USUAL = BanRule.of(5, Duration.ofMinutes(1), Duration.ofMinutes(1));
 
   private final Plans plans = Plans.of("RateLimiterReadingTest");
 
@@ -49,12 +51,19 @@ class RateLimiterReadingTest {
     assertThat(RateLimiter.class.getMethod("cost").getDefaultValue()).isEqualTo("");
   }
 
-  @Test
-  void aBanIsAsItIsWritten() {
-    assertThat(ban("written"))
-        .isEqualTo(
-            new io.limiter.core.rule.BanRule(
-                3, Duration.ofMinutes(2), Duration.ofMinutes(5), 4, Duration.ofHours(1)));
+  /**
+   * A time that is not written is in seconds, whatever the unit. Equal bans of a subject are one.
+   */
+  @ParameterizedTest
+  @CsvSource({
+    "written, 3, PT2M, PT5M, 4, PT1H",
+    "hours, 5, PT1M, PT1H, 1, PT1H",
+    "growing, 5, PT1M, PT1M, 2, PT24H",
+    "equal, 5, PT1M, PT1M, 1, PT1M"
+  })
+  void aBanIsAsItIsWritten(
+      String method, int violations, Duration within, Duration time, int growth, Duration longest) {
+    assertThat(ban(method)).isEqualTo(new BanRule(violations, within, time, growth, longest));
   }
 
   @Test
@@ -65,17 +74,6 @@ class RateLimiterReadingTest {
     assertThat(declared("time")).isEqualTo(USUAL.time().toSeconds());
     assertThat(declared("timeUnit")).isEqualTo(TimeUnit.SECONDS);
     assertThat(declared("growth")).isEqualTo(USUAL.growth());
-  }
-
-  @Test
-  void timesThatAreNotWrittenAreSecondsWhateverTheUnit() {
-    assertThat(ban("hours"))
-        .isEqualTo(io.limiter.core.rule.BanRule.of(5, Duration.ofMinutes(1), Duration.ofHours(1)));
-  }
-
-  @Test
-  void aGrowingBanLastsAtMostADayByDefault() {
-    assertThat(ban("growing")).isEqualTo(USUAL.growing(2, Duration.ofHours(24)));
   }
 
   @Test
@@ -119,11 +117,6 @@ class RateLimiterReadingTest {
   }
 
   @Test
-  void equalBansOfOneSubjectAreOne() {
-    assertThat(ban("equal")).isEqualTo(USUAL);
-  }
-
-  @Test
   void whereOtherThingsAreLimitedOtherBansHold() {
     assertThat(charges("keys"))
         .extracting(planned -> planned.rules().ban().orElseThrow().violations())
@@ -149,7 +142,7 @@ class RateLimiterReadingTest {
             });
   }
 
-  private io.limiter.core.rule.BanRule ban(String method) {
+  private BanRule ban(String method) {
     assertThat(charges(method)).hasSize(1);
     return charges(method).get(0).rules().ban().orElseThrow();
   }

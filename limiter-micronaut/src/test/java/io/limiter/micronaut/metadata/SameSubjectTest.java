@@ -9,11 +9,8 @@ import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.SubjectResolver;
-import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
-import io.limiter.micronaut.testing.Starts;
-import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
@@ -27,11 +24,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Limits of one method that count one subject share its state, whatever they say of strangers. */
 class SameSubjectTest {
 
-  private final ApplicationContext context = Starts.inMemory("SameSubjectTest");
+  private final Plans plans = Plans.of("SameSubjectTest");
 
   @AfterEach
   void close() {
-    context.close();
+    plans.close();
   }
 
   @ParameterizedTest
@@ -58,11 +55,7 @@ class SameSubjectTest {
   }
 
   private List<PlannedCharge> charges(String method) {
-    return context
-        .getBean(PlanRegistry.class)
-        .of(context.getBeanDefinition(Service.class).getRequiredMethod(method))
-        .orElseThrow()
-        .charges();
+    return plans.of(Service.class, method).charges();
   }
 
   @Singleton

@@ -3,9 +3,9 @@ package io.limiter.micronaut.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.annotation.ConcurrencyLimit;
@@ -19,13 +19,9 @@ import io.limiter.micronaut.exception.DuplicateSubmissionException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
-import io.limiter.micronaut.testing.Starts;
-import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.context.exceptions.ConfigurationException;
 import jakarta.inject.Singleton;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
@@ -36,35 +32,26 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
 
 /** {@code @PreventDuplicate} and {@code @ConcurrencyLimit}, and how few members there are. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ShorthandsTest {
 
-  private ApplicationContext context;
-
-  @BeforeAll
-  void start() {
-    context = Starts.inMemory("ShorthandsTest");
-  }
+  private final Plans plans = Plans.of("ShorthandsTest");
 
   @AfterAll
   void close() {
-    context.close();
+    plans.close();
   }
 
   private LimitPlan plan(String method) {
-    return context.getBeanDefinition(Orders.class).getExecutableMethods().stream()
-        .filter(each -> each.getMethodName().equals(method))
-        .findFirst()
-        .flatMap(context.getBean(PlanRegistry.class)::of)
-        .orElseThrow();
+    return plans.of(Orders.class, method);
+  }
+
+  private static Stream<Rule> rules(LimitPlan plan) {
+    return plan.charges().stream().flatMap(planned -> planned.rules().rules().stream());
   }
 
   @Test
@@ -85,7 +72,7 @@ class ShorthandsTest {
         .containsExactly(SlidingWindowLog.of(1, Duration.ofMinutes(2)));
     assertThat(plan("placeByCaller").duplicates().orElseThrow().submission())
         .isEqualTo(new Submission.ByCaller());
-    Orders orders = context.getBean(Orders.class);
+    Orders orders = plans.context().getBean(Orders.class);
     orders.placeByKey("tea", 1);
     orders.placeByKey("tea", 2);
     orders.placeByKey("coffee", 1);
@@ -106,7 +93,7 @@ class ShorthandsTest {
   void itStacksWithRulesAndOtherShorthands() {
     LimitPlan plan = plan("everything");
 
-    assertThat(plan.charges().stream().flatMap(planned -> planned.rules().rules().stream()))
+    assertThat(rules(plan))
         .containsExactlyInAnyOrder(
             SlidingWindowLog.of(2, Duration.ofSeconds(60)),
             ConcurrencyLimitRule.of(3, Duration.ofSeconds(30)));
@@ -127,7 +114,7 @@ class ShorthandsTest {
   void concurrencyLimitCountsAnArgument() {
     assertThat(plan("reportOf").charges().get(0).source())
         .isInstanceOf(SubjectSource.Expression.class);
-    context.getBean(Orders.class).reportOf("tea");
+    plans.context().getBean(Orders.class).reportOf("tea");
   }
 
   @Test
@@ -135,9 +122,7 @@ class ShorthandsTest {
     assertThat(plan("reportToAll").charges())
         .extracting(planned -> planned.source().written())
         .containsExactlyInAnyOrder("limitType = IP", "limitType = GLOBAL");
-    assertThat(
-            plan("reportToAll").charges().stream()
-                .flatMap(planned -> planned.rules().rules().stream()))
+    assertThat(rules(plan("reportToAll")))
         .containsExactlyInAnyOrder(
             ConcurrencyLimitRule.of(2, Duration.ofSeconds(30)),
             ConcurrencyLimitRule.of(50, Duration.ofSeconds(30)));
@@ -145,13 +130,9 @@ class ShorthandsTest {
 
   @Test
   void thoseOfTheClassAndOfTheMethodAddUp() {
-    LimitPlan plan =
-        context.getBeanDefinition(LimitedClass.class).getExecutableMethods().stream()
-            .findFirst()
-            .flatMap(context.getBean(PlanRegistry.class)::of)
-            .orElseThrow();
+    LimitPlan plan = plans.of(LimitedClass.class, "call");
 
-    assertThat(plan.charges().stream().flatMap(planned -> planned.rules().rules().stream()))
+    assertThat(rules(plan))
         .containsExactlyInAnyOrder(
             ConcurrencyLimitRule.of(2, Duration.ofSeconds(30)),
             ConcurrencyLimitRule.of(9, Duration.ofSeconds(30)));
@@ -171,7 +152,7 @@ class ShorthandsTest {
 
   @Test
   void methodsOfOnePolicyNameAreLimitedSeparately() {
-    Orders orders = context.getBean(Orders.class);
+    Orders orders = plans.context().getBean(Orders.class);
 
     orders.first();
     orders.second();
@@ -193,44 +174,6 @@ class ShorthandsTest {
   void theAnnotationsHaveFewMembers() {
     assertThat(RateLimiter.class.getDeclaredMethods()).hasSizeLessThanOrEqualTo(21);
     assertThat(RateRule.class.getDeclaredMethods()).hasSizeLessThanOrEqualTo(13);
-  }
-
-  static Stream<Arguments> mistakes() {
-    return Stream.of(
-        arguments(
-            GuardTwice.class,
-            "@RateLimiter.preventDuplicate = true",
-            "@PreventDuplicate in the same place already defines it: remove one of them"),
-        arguments(
-            GuardOfSeveral.class,
-            "@PreventDuplicate = {",
-            "there are several @RateLimiters in the same place: set preventDuplicate in the one that counts the submitter"),
-        arguments(NoTime.class, "@PreventDuplicate.within = 0", "give it 1 or more"),
-        arguments(
-            KeyBesideBy.class,
-            "@PreventDuplicate.by = CALLER",
-            "key already defines what makes submissions equal: remove one of them"),
-        arguments(
-            TooMany.class,
-            "@ConcurrencyLimit.value = 10001",
-            "each call in flight is stored separately: give it 1 to 10000"),
-        arguments(None.class, "@ConcurrencyLimit.value = 0", "give it 1 or more"),
-        arguments(
-            LimitOfSeveral.class,
-            "@ConcurrencyLimit = {",
-            "there are several @RateLimiters in the same place: put it into the rules of the one it belongs to"),
-        arguments(
-            ShortPermit.class, "@ConcurrencyLimit.time = 10 MILLISECONDS", "give it 1 s to 1 h"));
-  }
-
-  @ParameterizedTest
-  @MethodSource("mistakes")
-  void aMistakeStopsTheStart(Class<?> bean, String mistake, String remedy) {
-    assertThatExceptionOfType(ConfigurationException.class)
-        .isThrownBy(() -> Starts.inMemory(bean.getSimpleName()).close())
-        .withMessageContaining(bean.getName() + ".call(")
-        .withMessageContaining(mistake)
-        .withMessageContaining(remedy);
   }
 
   @PreventDuplicate(within = 10)
@@ -298,66 +241,5 @@ class ShorthandsTest {
     @ConcurrencyLimit(2)
     @PreventDuplicate(within = 7)
     void call(String order) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "GuardTwice")
-  static class GuardTwice {
-    @PreventDuplicate
-    @RateLimiter(preventDuplicate = true)
-    void call(String order) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "GuardOfSeveral")
-  static class GuardOfSeveral {
-    @PreventDuplicate(within = 2)
-    @RateLimiter(rules = @RateRule(count = 3))
-    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 30))
-    void call(String order) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "NoTime")
-  static class NoTime {
-    @PreventDuplicate(within = 0)
-    void call(String order) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "KeyBesideBy")
-  static class KeyBesideBy {
-    @PreventDuplicate(by = DuplicateBy.CALLER, key = "#{order}")
-    void call(String order) {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "TooMany")
-  static class TooMany {
-    @ConcurrencyLimit(10_001)
-    void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "None")
-  static class None {
-    @ConcurrencyLimit(0)
-    void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "LimitOfSeveral")
-  static class LimitOfSeveral {
-    @ConcurrencyLimit(2)
-    @RateLimiter(rules = @RateRule(count = 3))
-    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 30))
-    void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = "ShortPermit")
-  static class ShortPermit {
-    @ConcurrencyLimit(value = 2, time = 10, timeUnit = TimeUnit.MILLISECONDS)
-    void call() {}
   }
 }

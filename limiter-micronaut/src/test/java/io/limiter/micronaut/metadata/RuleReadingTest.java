@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.rule.SlidingWindowLog;
@@ -16,21 +18,28 @@ import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.TokenBucket;
+import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** From the members of {@code @RateRule} to a rule of each algorithm. */
-class AlgorithmReadingTest {
+/**
+ * From the members of {@code @RateRule} to a rule of each algorithm, and to where windows begin.
+ */
+class RuleReadingTest {
 
   private static final Duration MINUTE = Duration.ofMinutes(1);
+  private static final ZoneId BERLIN = ZoneId.of("Europe/Berlin");
 
-  private final Plans plans = Plans.of("AlgorithmReadingTest");
+  private final Plans plans = Plans.of("RuleReadingTest");
 
   @AfterEach
   void close() {
@@ -71,6 +80,46 @@ class AlgorithmReadingTest {
   }
 
   @Test
+  void windowsBeginWithACallUnlessTheyAreAligned() {
+    Duration day = Duration.ofDays(1);
+    LocalDateTime monday = LocalDateTime.of(2024, 1, 1, 0, 0);
+
+    assertThat(rules("windows"))
+        .containsExactly(
+            FixedWindowRule.of(1, day),
+            FixedWindowRule.aligned(2, day, ZoneId.of("UTC")),
+            FixedWindowRule.aligned(3, day, BERLIN),
+            FixedWindowRule.of(4, Duration.ofDays(7))
+                .alignedTo(Alignment.to(ZoneId.of("UTC")).from(monday)),
+            FixedWindowRule.of(5, Duration.ofMinutes(7))
+                .alignedTo(Alignment.to(BERLIN).from(monday)),
+            FixedWindowRule.of(6, day));
+  }
+
+  @Test
+  void alignedWindowsBeginByTheClockThatIsConfigured() {
+    try (Plans berlin =
+        new Plans(
+            ApplicationContext.run(
+                Map.of("spec.name", "RuleReadingTest", "limiter.zone", "Europe/Berlin")))) {
+      assertThat(rules(berlin, "windows"))
+          .filteredOn(rule -> rule.count() == 2)
+          .containsExactly(FixedWindowRule.aligned(2, Duration.ofDays(1), BERLIN));
+    }
+  }
+
+  @Test
+  void aZoneMayBeASettingOfTheApplication() {
+    try (Plans configured =
+        new Plans(
+            ApplicationContext.run(
+                Map.of("spec.name", "RuleReadingTest", "test.zone", "Asia/Tokyo")))) {
+      assertThat(rules(configured, "placeholder"))
+          .containsExactly(FixedWindowRule.aligned(10, MINUTE, ZoneId.of("Asia/Tokyo")));
+    }
+  }
+
+  @Test
   void anAlgorithmOfOnesOwnIsABeanWithParameters() {
     Square square = plans.context().getBean(Square.class);
 
@@ -90,11 +139,6 @@ class AlgorithmReadingTest {
     assertThat(plans.logs(Annotated.class, "equalNumbers"))
         .containsExactly(
             "limitType = IP: 10-per-60s, 10-per-60s-2, 10-per-60s-3, 10-at-10-per-60s, 10-at-10-per-60s-2");
-  }
-
-  @Test
-  void equalRulesOfOneAlgorithmAreOne() {
-    assertThat(plans.logs(Annotated.class, "equal")).containsExactly("limitType = IP: 10-per-60s");
   }
 
   /** In annotations in another place, and as rules for calls without a subject. */
@@ -143,7 +187,7 @@ class AlgorithmReadingTest {
   }
 
   @Singleton
-  @Requires(property = "spec.name", value = "AlgorithmReadingTest")
+  @Requires(property = "spec.name", value = "RuleReadingTest")
   static class Annotated {
 
     @RateRule
@@ -171,6 +215,38 @@ class AlgorithmReadingTest {
         tokenBucket = @TokenBucket(refill = 9_999, greedy = false))
     void parts() {}
 
+    @RateRule(count = 1, time = 1, timeUnit = TimeUnit.DAYS, algorithm = Algorithm.FIXED_WINDOW)
+    @RateRule(
+        count = 2,
+        time = 1,
+        timeUnit = TimeUnit.DAYS,
+        fixedWindow = @FixedWindow(aligned = true))
+    @RateRule(
+        count = 3,
+        time = 1,
+        timeUnit = TimeUnit.DAYS,
+        fixedWindow = @FixedWindow(zone = "Europe/Berlin"))
+    @RateRule(
+        count = 4,
+        time = 7,
+        timeUnit = TimeUnit.DAYS,
+        fixedWindow = @FixedWindow(anchor = "2024-01-01T00:00"))
+    @RateRule(
+        count = 5,
+        time = 7,
+        timeUnit = TimeUnit.MINUTES,
+        fixedWindow =
+            @FixedWindow(aligned = true, zone = "Europe/Berlin", anchor = "2024-01-01T00:00:00"))
+    @RateRule(
+        count = 6,
+        time = 1,
+        timeUnit = TimeUnit.DAYS,
+        fixedWindow = @FixedWindow(aligned = false))
+    void windows() {}
+
+    @RateRule(fixedWindow = @FixedWindow(zone = "${test.zone:UTC}"))
+    void placeholder() {}
+
     @RateRule(custom = @Custom(Square.class))
     @RateRule(
         name = "squared",
@@ -193,10 +269,6 @@ class AlgorithmReadingTest {
     @RateRule(tokenBucket = @TokenBucket(greedy = false))
     void equalNumbers() {}
 
-    @RateRule(algorithm = Algorithm.FIXED_WINDOW)
-    @RateRule(algorithm = Algorithm.FIXED_WINDOW, time = 1, timeUnit = TimeUnit.MINUTES)
-    void equal() {}
-
     @RateLimiter(
         header = "X-Api-Key",
         rules = @RateRule,
@@ -205,7 +277,7 @@ class AlgorithmReadingTest {
   }
 
   @Singleton
-  @Requires(property = "spec.name", value = "AlgorithmReadingTest")
+  @Requires(property = "spec.name", value = "RuleReadingTest")
   static class Square implements CustomAlgorithm {
 
     @Override

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.ResultCost;
+import io.limiter.micronaut.annotation.TokenBucket;
+import io.limiter.micronaut.testing.Starts;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Flux;
+
+/** A cost that no call could pay, and an outcome that cannot be seen, stop the start. */
+class ChargeMistakesTest extends MistakesContract {
+
+  private static final String BOUNDS =
+      "give it 1 to 1000000, or an expression over the arguments, such as \"#";
+  private static final String REMEDY =
+      "the method returns java.util.concurrent.Future, which does not show when a call ends: return a CompletionStage or a Publisher";
+
+  @Mistaken
+  static class Costs {
+
+    @Mistake({"@RateLimiter.cost = 0", BOUNDS, "{count}\""})
+    @RateLimiter(cost = "0", rules = @RateRule)
+    void costZero() {}
+
+    @Mistake({"@RateLimiter.cost = 1000001", BOUNDS})
+    @RateLimiter(cost = "1000001", rules = @RateRule)
+    void costTooLarge() {}
+
+    @Mistake({"@RateLimiter.cost = five", BOUNDS})
+    @RateLimiter(cost = "five", rules = @RateRule)
+    void costWord() {}
+
+    @Mistake({
+      "@RateLimiter.cost = 5: the rule '4-per-60s' admits 4 at once",
+      "so no call could ever be admitted: lower the cost, or raise its count"
+    })
+    @RateLimiter(cost = "5", rules = @RateRule)
+    @RateRule(count = 4)
+    void costAboveCount() {}
+
+    @Mistake({
+      "@RateLimiter.cost = 5: the rule '4-at-100-per-60s' admits 4 at once",
+      "lower the cost, or raise its count"
+    })
+    @RateLimiter(cost = "5", rules = @RateRule(count = 4, tokenBucket = @TokenBucket(refill = 100)))
+    void costAboveCapacity() {}
+
+    @Mistake({
+      "@RateLimiter.cost = 5: the rule '3-per-60s' admits 3 at once",
+      "lower the cost, or raise its count"
+    })
+    @RateLimiter(
+        header = "X-Api-Key",
+        cost = "5",
+        rules = @RateRule,
+        anonymousRules = @RateRule(count = 3))
+    void costAboveAnonymousCount() {}
+
+    @Mistake({"@RateLimiter.cost = 5", "there is no rule to take it from: add rules, or remove it"})
+    @RateLimiter(cost = "5", preventDuplicate = true)
+    void costOfNothing() {}
+
+    @Mistake({
+      "@RateLimiter.cost = 2: other rules of this method count the same subject with cost = 5",
+      "give all of them one cost, or some of them their own key"
+    })
+    @RateLimiter(cost = "5", rules = @RateRule(count = 10))
+    @RateLimiter(cost = "2", rules = @RateRule(count = 20))
+    void twoCosts() {}
+  }
+
+  @Mistaken
+  @RateRule(count = 100)
+  static class CostOnlyOnTheMethod {
+    @Mistake({
+      "@RateLimiter.cost = 1: other rules of this method count the same subject with cost = #",
+      "{n}",
+      "give all of them one cost, or some of them their own key"
+    })
+    @RateLimiter(cost = "#{n}", rules = @RateRule(count = 10))
+    void call(int n) {}
+  }
+
+  @Mistaken
+  static class ResultCosts {
+
+    @Mistake({
+      "@RateLimiter.resultCost = ",
+      "$Units",
+      "a call takes its units before its result is known: write cost = \"…\", an estimate"
+    })
+    @RateLimiter(resultCost = Units.class, rules = @RateRule)
+    void resultCostWithoutCost() {}
+
+    @Mistake({"@RateLimiter.resultCost = ", "no rule takes a cost"})
+    @RateLimiter(
+        resultCost = Units.class,
+        rules = @RateRule(algorithm = Algorithm.CONCURRENCY_LIMIT))
+    void resultCostInFlight() {}
+
+    @Mistake({
+      "@RateLimiter.resultCost = ",
+      "$Units",
+      "the method streams, so there is no result to compute the cost from: let it return a list, a Mono or a CompletionStage, or remove it"
+    })
+    @RateLimiter(cost = "5", resultCost = Units.class, rules = @RateRule)
+    Flux<String> resultCostOfAStream() {
+      return Flux.empty();
+    }
+
+    @Mistake({
+      "@RateLimiter.resultCost = ",
+      "$NoBean",
+      "there is no bean of this type: make it a @Singleton"
+    })
+    @RateLimiter(cost = "5", resultCost = NoBean.class, rules = @RateRule)
+    void resultCostOfNoBean() {}
+
+    @Mistake({
+      "@RateLimiter.resultCost = io.limiter.micronaut.annotation.ResultCost",
+      "there are several beans of this type: name the one"
+    })
+    @RateLimiter(cost = "5", resultCost = ResultCost.class, rules = @RateRule)
+    void resultCostOfSeveral() {}
+
+    @Mistake({
+      "@RateLimiter.cost = 5: other rules of this method count the same subject with cost = 5, resultCost = ",
+      "$Units",
+      "give all of them one cost, or some of them their own key"
+    })
+    @RateLimiter(cost = "5", resultCost = Units.class, rules = @RateRule(count = 10))
+    @RateLimiter(cost = "5", rules = @RateRule(count = 20))
+    void otherResultCost() {}
+  }
+
+  @Mistaken
+  static class Outcomes {
+
+    @Mistake({
+      "@RateLimiter.preventDuplicateRule.counts = FAILURES",
+      "remove it, and use releaseOn for the failures after which they may be repeated"
+    })
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(counts = Counts.FAILURES))
+    void duplicatesThatFail() {}
+
+    @Mistake({
+      "@RateLimiter.failedOn = [401]",
+      "it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or remove it"
+    })
+    @RateLimiter(failedOn = 401, rules = @RateRule)
+    void failedOnForAll() {}
+
+    @Mistake({
+      "@RateLimiter.failedOn = [401]",
+      "it has no effect without a rule with counts = FAILURES or SUCCESSES"
+    })
+    @RateLimiter(failedOn = 401, rules = @RateRule(algorithm = Algorithm.CONCURRENCY_LIMIT))
+    void failedOnInFlight() {}
+
+    @Mistake({
+      "@RateLimiter.failedOn = {}",
+      "name statuses, or remove it: then any exception is a failure, and any status of 400 and above"
+    })
+    @RateLimiter(
+        failedOn = {},
+        rules = @RateRule(counts = Counts.FAILURES))
+    void failedOnNothing() {}
+
+    @Mistake({"@RateLimiter.failedOn = 399", "give it error statuses, 400 to 599"})
+    @RateLimiter(
+        failedOn = {401, 399},
+        rules = @RateRule(counts = Counts.FAILURES))
+    void failedOn399() {}
+
+    @Mistake({"@RateLimiter.failedOn = 600", "give it error statuses, 400 to 599"})
+    @RateLimiter(failedOn = 600, rules = @RateRule(counts = Counts.FAILURES))
+    void failedOn600() {}
+
+    @Mistake({
+      "@RateLimiter.failedOn = {}: another @RateLimiter of this method has failedOn = [401]",
+      "a call either fails or does not: give both the same"
+    })
+    @RateLimiter(failedOn = 401, rules = @RateRule(counts = Counts.FAILURES))
+    @RateLimiter(rules = @RateRule(count = 5, counts = Counts.SUCCESSES))
+    void failedOnTwice() {}
+
+    @Mistake({
+      "@RateLimiter.anonymousRules = [2-per-60s]",
+      "let both count the same kinds of calls"
+    })
+    @RateLimiter(
+        header = "X-Api-Key",
+        rules = @RateRule(counts = Counts.FAILURES),
+        anonymousRules = @RateRule(count = 2))
+    void otherKindsForAnonymous() {}
+  }
+
+  @Mistaken
+  static class Unseen {
+
+    @Mistake({"@RateRule.algorithm = CONCURRENCY_LIMIT", REMEDY + ", or "})
+    @RateRule(count = 2, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    Future<String> futureInFlight() {
+      return new CompletableFuture<>();
+    }
+
+    @Mistake({"@RateRule.counts = FAILURES", REMEDY + ", or "})
+    @RateRule(counts = Counts.FAILURES)
+    Future<String> futureFailures() {
+      return new CompletableFuture<>();
+    }
+
+    @Mistake({
+      "@RateLimiter.preventDuplicate = true",
+      REMEDY + ", or write duplicate = @Duplicate(releaseOnFailure = false)"
+    })
+    @RateLimiter(preventDuplicate = true)
+    Future<String> futureDuplicates(String order) {
+      return new CompletableFuture<>();
+    }
+
+    @Mistake({
+      "@RateLimiter.duplicate.releaseOn = [500]",
+      REMEDY + ", or write duplicate = @Duplicate(releaseOnFailure = false)"
+    })
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(releaseOn = 500))
+    Future<String> futureReleasedOn(String order) {
+      return new CompletableFuture<>();
+    }
+  }
+
+  abstract static class NoBean implements ResultCost {}
+
+  @Singleton
+  @Requires(property = "spec.name", value = "ChargeMistakesTest")
+  static class Units implements ResultCost {
+    @Override
+    public int of(Object result) {
+      return 1;
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "ChargeMistakesTest")
+  static class OtherUnits implements ResultCost {
+    @Override
+    public int of(Object result) {
+      return 2;
+    }
+  }
+
+  @Test
+  void limitsThatDoNotDependOnTheEndOfACallAreAllowed() throws Exception {
+    try (ApplicationContext context = Starts.inMemory("UnseenEnd")) {
+      Allowed allowed = context.getBean(Allowed.class);
+      assertThat(allowed.limited("7").get()).isEqualTo("ok");
+      assertThat(allowed.stage().join()).isEqualTo("ok");
+      assertThat(allowed.stage().join()).isEqualTo("ok");
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "UnseenEnd")
+  static class Allowed {
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(count = 1, time = 60),
+        preventDuplicate = true,
+        duplicate = @Duplicate(releaseOnFailure = false))
+    Future<String> limited(String order) {
+      return CompletableFuture.completedFuture("ok");
+    }
+
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        rules = @RateRule(count = 1, algorithm = Algorithm.CONCURRENCY_LIMIT))
+    CompletableFuture<String> stage() {
+      return CompletableFuture.completedFuture("ok");
+    }
+  }
+}
