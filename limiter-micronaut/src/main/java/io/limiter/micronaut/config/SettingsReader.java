@@ -34,16 +34,13 @@ import org.jspecify.annotations.Nullable;
 final class SettingsReader {
 
   private static final String POLICIES = PoliciesConfiguration.PREFIX + '.';
-  private static final String RULES = "rules";
+  private static final String RULES = ".rules";
   private static final String UNLIMITED = "unlimited";
   private static final String TIER_NAME = "[a-z][a-z0-9-]*";
   private static final Pattern PLACE = Pattern.compile("\\[(\\d+)]\\.?");
 
   /** An item of a list: of rules, or of numbers that have a property each. */
   private static final Pattern ITEM = Pattern.compile("(.*)\\[(\\d{1,4})]");
-
-  /** The end of the name of a policy that rules follow. */
-  private static final Pattern RULES_FOLLOW = Pattern.compile("(?<=.)\\.rules(?=[.\\[])");
 
   private static final Pattern TIER =
       Pattern.compile(Pattern.quote(LimitSettings.TIERS) + "\\.(" + TIER_NAME + ")\\.(.+)");
@@ -258,7 +255,7 @@ final class SettingsReader {
           .mistake("there may be %d tiers at most".formatted(LimitSettings.MAX_TIERS));
     }
     String prefix = LimitSettings.TIERS + '.' + tier.group(1) + '.';
-    if (key.substring(prefix.length()).contains("." + RULES)) {
+    if (key.substring(prefix.length()).contains(RULES)) {
       putPolicy(of, prefix, key, value);
       return;
     }
@@ -272,10 +269,10 @@ final class SettingsReader {
     Matcher item = ITEM.matcher(key);
     boolean isItem = key.endsWith("]") && item.matches();
     String path = isItem ? item.group(1) : key;
-    Matcher rules = RULES_FOLLOW.matcher(path).region(prefix.length(), path.length());
-    boolean ofRule = rules.find();
+    int end = beforeRules(path, prefix.length());
+    boolean ofRule = end > 0;
     var members = ofRule ? PolicyMember.ofRule() : PolicyMember.ofPolicy();
-    int dot = beforeMember(members, path, ofRule ? rules.end() : prefix.length());
+    int dot = beforeMember(members, path, ofRule ? end + RULES.length() : prefix.length());
     PolicyMember<?> member = members.get(path.substring(dot + 1));
     if (member == null || (isItem && !member.isList()) || (!ofRule && !prefix.equals(POLICIES))) {
       throw unknown(origin(key, value));
@@ -286,9 +283,9 @@ final class SettingsReader {
           .put(Integer.valueOf(item.group(2)), value);
       return;
     }
-    Draft draft = draft(of, prefix, path.substring(prefix.length(), ofRule ? rules.start() : dot));
+    Draft draft = draft(of, prefix, path.substring(prefix.length(), ofRule ? end : dot));
     if (ofRule) {
-      putRule(draft, path.substring(rules.end(), dot), member, key, value);
+      putRule(draft, path.substring(end + RULES.length(), dot), member, key, value);
     } else {
       draft.others = draft.others.withMembers(with(draft.others.members(), member, key, value));
     }
@@ -311,7 +308,16 @@ final class SettingsReader {
     }
   }
 
-  /** The last dot behind this place before a member; of two members, that before the longer one. */
+  /** The end of the name of a policy whose rules follow; -1 if none do. */
+  private static int beforeRules(String path, int from) {
+    int dot = path.indexOf(RULES, from + 1);
+    while (dot > 0 && !LimitSettings.isUnder(RULES, path.substring(dot))) {
+      dot = path.indexOf(RULES, dot + 1);
+    }
+    return dot;
+  }
+
+  /** The dot before the longest member that a path ends with, behind this place; -1 if none is. */
   private static int beforeMember(Map<String, PolicyMember<?>> members, String path, int from) {
     int dot = path.indexOf('.', from + 1);
     while (dot > 0 && !members.containsKey(path.substring(dot + 1))) {
@@ -331,12 +337,12 @@ final class SettingsReader {
   /** The nearest of the settings that the name may mean, else an example. */
   private static ConfigurationException unknown(Origin setting) {
     String key = setting.key();
-    boolean ofRule = key.contains('.' + RULES);
+    boolean ofRule = key.contains(RULES);
     List<String> paths =
         List.copyOf((ofRule ? PolicyMember.ofRule() : PolicyMember.ofPolicy()).keySet());
     String last = key.substring(key.lastIndexOf('.') + 1);
     String lastTwo = key.substring(key.lastIndexOf('.', key.lastIndexOf('.') - 1) + 1);
-    if (key.endsWith('.' + RULES) || (ofRule && paths.contains(last))) {
+    if (key.endsWith(RULES) || (ofRule && paths.contains(last))) {
       return setting.mistake(
           "write a list of rules, or settings by the names of rules: rules: [{count: 5, time: 60s}], or rules: {5-per-60s: {count: 8}}");
     }
@@ -417,13 +423,13 @@ final class SettingsReader {
                   known.members().with(members(prefix, PolicyMember.ofPolicy().values())));
       List<MemberSet> rules = new ArrayList<>(known.rules().orElse(List.of()));
       for (int i = 0; i < rules.size(); i++) {
-        String rule = "%s.%s[%d]".formatted(prefix, RULES, i);
+        String rule = "%s%s[%d]".formatted(prefix, RULES, i);
         rules.set(i, rules.get(i).with(members(rule, PolicyMember.ofRule().values())));
       }
       changed = known.rules().isPresent() ? changed.withListedRules(rules) : changed;
       for (String name : ruleNames.of(known)) {
         MemberSet some =
-            members("%s.%s.%s".formatted(prefix, RULES, name), PolicyMember.ofRule().values());
+            members("%s%s.%s".formatted(prefix, RULES, name), PolicyMember.ofRule().values());
         changed = some.isEmpty() ? changed : changed.withChange(name, some);
       }
       return changed;
