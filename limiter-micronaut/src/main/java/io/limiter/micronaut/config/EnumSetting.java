@@ -34,22 +34,6 @@ public final class EnumSetting {
                                 .collect(Collectors.joining(", ")))));
   }
 
-  /**
-   * Whether a switch is on. Micronaut itself reads every word except a few as false, including a
-   * mistyped true.
-   *
-   * @throws ConfigurationException naming the property, its value and the valid words
-   */
-  public static boolean isOn(String property, String value) {
-    return switch (value.trim().toLowerCase(Locale.ROOT)) {
-      case "true", "on", "yes" -> true;
-      case "false", "off", "no" -> false;
-      default ->
-          throw new ConfigurationException(
-              "%s = %s: give it true or false".formatted(property, value));
-    };
-  }
-
   private static String word(Enum<?> constant) {
     return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }

@@ -10,14 +10,13 @@ import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.value.PropertyResolver;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,20 +33,18 @@ public final class FixedSettings {
 
   /** The settings that are true or false. Micronaut reads a mistyped true as false. */
   static final Set<String> SWITCHES =
-      Set.of(
-          "limiter.deny-cache.enabled",
-          "limiter.enabled",
-          "limiter.gate.enabled",
-          "limiter.headers.debug",
-          "limiter.headers.enabled",
-          "limiter.headers.retry-after",
-          "limiter.health.enabled",
-          "limiter.health.required",
-          "limiter.management.show-subjects",
-          "limiter.metrics.enabled",
-          "limiter.overrides.enabled",
-          "limiter.redis.enabled",
-          "limiter.redis.shared-settings.enabled");
+      names(
+          """
+          limiter.enabled
+          limiter.deny-cache.enabled
+          limiter.gate.enabled
+          limiter.headers.debug limiter.headers.enabled limiter.headers.retry-after
+          limiter.health.enabled limiter.health.required
+          limiter.management.show-subjects
+          limiter.metrics.enabled
+          limiter.overrides.enabled
+          limiter.redis.enabled limiter.redis.shared-settings.enabled
+          """);
 
   /**
    * All settings with fixed names. This is a list, since reading the definitions of the beans that
@@ -55,62 +52,38 @@ public final class FixedSettings {
    * compiler found in them.
    */
   static final Set<String> KNOWN =
-      Stream.concat(
-              SWITCHES.stream(),
-              Stream.of(
-                  "limiter.address.header",
-                  "limiter.address.ipv6-prefix",
-                  "limiter.address.trusted-proxies",
-                  "limiter.anonymous",
-                  "limiter.block.addresses",
-                  "limiter.block.message",
-                  "limiter.block.status",
-                  "limiter.block.users",
-                  "limiter.client.max-retry-after",
-                  "limiter.client.max-servers",
-                  "limiter.client.max-wait",
-                  "limiter.client.max-waiters",
-                  "limiter.denial.banned-code",
-                  "limiter.denial.banned-message",
-                  "limiter.denial.banned-status",
-                  "limiter.denial.body",
-                  "limiter.denial.code",
-                  "limiter.denial.duplicate-code",
-                  "limiter.denial.duplicate-message",
-                  "limiter.denial.duplicate-status",
-                  "limiter.denial.message",
-                  "limiter.denial.status",
-                  "limiter.denial.too-costly-message",
-                  "limiter.denial.unavailable-code",
-                  "limiter.denial.unavailable-message",
-                  "limiter.denial.unavailable-status",
-                  "limiter.deny-cache.max-age",
-                  "limiter.deny-cache.max-size",
-                  "limiter.events.queue-size",
-                  "limiter.exempt.addresses",
-                  "limiter.exempt.header",
-                  "limiter.exempt.tokens",
-                  "limiter.exempt.users",
-                  "limiter.fallback",
-                  "limiter.headers.x-rate-limit",
-                  "limiter.max-count",
-                  "limiter.memory.instances",
-                  "limiter.memory.max-subjects",
-                  "limiter.overrides.interval",
-                  "limiter.redis.batch-size",
-                  "limiter.redis.connections",
-                  "limiter.redis.deadline",
-                  "limiter.redis.hard-deadline",
-                  "limiter.redis.key-prefix",
-                  "limiter.redis.key-secret",
-                  "limiter.redis.max-connections",
-                  "limiter.redis.shared-settings.interval",
-                  "limiter.redis.warm-up",
-                  "limiter.tier-lookup.cache-size",
-                  "limiter.tier-lookup.cache-time",
-                  "limiter.tier-lookup.timeout",
-                  "limiter.zone"))
-          .collect(Collectors.toUnmodifiableSet());
+      names(
+          String.join(" ", SWITCHES)
+              + """
+
+              limiter.anonymous limiter.fallback limiter.max-count limiter.zone
+              limiter.address.header limiter.address.ipv6-prefix limiter.address.trusted-proxies
+              limiter.block.addresses limiter.block.users
+              limiter.block.message limiter.block.status
+              limiter.client.max-retry-after limiter.client.max-servers
+              limiter.client.max-wait limiter.client.max-waiters
+              limiter.denial.body limiter.denial.too-costly-message
+              limiter.denial.code limiter.denial.message limiter.denial.status
+              limiter.denial.banned-code limiter.denial.banned-message
+              limiter.denial.banned-status
+              limiter.denial.duplicate-code limiter.denial.duplicate-message
+              limiter.denial.duplicate-status
+              limiter.denial.unavailable-code limiter.denial.unavailable-message
+              limiter.denial.unavailable-status
+              limiter.deny-cache.max-age limiter.deny-cache.max-size
+              limiter.events.queue-size
+              limiter.exempt.addresses limiter.exempt.users
+              limiter.exempt.header limiter.exempt.tokens
+              limiter.headers.x-rate-limit
+              limiter.memory.instances limiter.memory.max-subjects
+              limiter.overrides.interval
+              limiter.redis.connections limiter.redis.max-connections
+              limiter.redis.deadline limiter.redis.hard-deadline limiter.redis.warm-up
+              limiter.redis.key-prefix limiter.redis.key-secret
+              limiter.redis.batch-size limiter.redis.shared-settings.interval
+              limiter.tier-lookup.cache-size limiter.tier-lookup.cache-time
+              limiter.tier-lookup.timeout
+              """);
 
   private final UnknownSettings unknown = new UnknownSettings();
   private final Map<String, Integer> atStart;
@@ -151,50 +124,48 @@ public final class FixedSettings {
     }
   }
 
+  private static Set<String> names(String table) {
+    return Set.of(table.split("\\s+"));
+  }
+
+  /** Returns hashes of the texts of all settings that need a restart: some are secret. */
   private Map<String, Integer> checked(SettingSources sources) {
     List<String> mistakes = new ArrayList<>(unknown.mistakes(sources.all()));
-    PropertyResolver settings = sources.properties();
-    SWITCHES.stream()
+    Map<String, Integer> hashes = new HashMap<>();
+    KNOWN.stream()
+        .filter(name -> !LimitSettings.isUnder(ExemptConfiguration.PREFIX, name))
+        .filter(name -> !LimitSettings.isUnder(BlockConfiguration.PREFIX, name))
         .sorted()
         .forEach(
             name ->
-                text(name, settings)
-                    // Not stripped: Micronaut reads a word with a space as false.
-                    .filter(
-                        word -> !PolicyMember.SWITCH_WORDS.contains(word.toLowerCase(Locale.ROOT)))
-                    .ifPresent(
-                        word ->
-                            mistakes.add("%s = %s: give it true or false".formatted(name, word))));
+                text(name, sources.properties(), mistakes)
+                    .ifPresent(text -> hashes.put(name, text.hashCode())));
     if (!mistakes.isEmpty()) {
       throw new ConfigurationException(String.join("\n", mistakes));
     }
-    return hashes(settings);
-  }
-
-  /** Hashes of the texts of all settings that need a restart: some are secret. */
-  private static Map<String, Integer> hashes(PropertyResolver settings) {
-    Map<String, Integer> hashes = new TreeMap<>();
-    for (String name : KNOWN) {
-      if (!name.startsWith(ExemptConfiguration.PREFIX + '.')
-          && !name.startsWith(BlockConfiguration.PREFIX + '.')) {
-        text(name, settings).ifPresent(text -> hashes.put(name, text.hashCode()));
-      }
-    }
-    new TemplateConfiguration(settings)
+    new TemplateConfiguration(sources.properties())
         .fields()
         .ifPresent(
             fields -> hashes.put(TemplateConfiguration.PREFIX, fields.toString().hashCode()));
     return hashes;
   }
 
-  private static Optional<String> text(String name, PropertyResolver settings) {
+  private static Optional<String> text(
+      String name, PropertyResolver settings, List<String> mistakes) {
     try {
-      return settings.getProperty(name, String.class);
+      Optional<String> text = settings.getProperty(name, String.class);
+      if (SWITCHES.contains(name)) {
+        // Not stripped: Micronaut reads a word with a space as false.
+        text.filter(word -> !PolicyMember.SWITCH_WORDS.contains(word.toLowerCase(Locale.ROOT)))
+            .ifPresent(
+                word -> mistakes.add("%s = %s: give it true or false".formatted(name, word)));
+      }
+      return text;
     } catch (ConfigurationException unresolved) {
-      throw new ConfigurationException(
+      mistakes.add(
           "%s: %s: set it, or give it a default, as in ${name:default}"
-              .formatted(name, unresolved.getMessage()),
-          unresolved);
+              .formatted(name, unresolved.getMessage()));
+      return Optional.empty();
     }
   }
 }

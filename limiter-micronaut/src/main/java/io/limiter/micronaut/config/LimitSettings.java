@@ -24,9 +24,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,8 +45,6 @@ public final class LimitSettings {
   /** Prefixes under which the application chooses names. */
   static final List<String> FREE = List.of(PoliciesConfiguration.PREFIX, TIERS, ROUTES);
 
-  private static final Supplier<Collection<String>> NO_NAMES = List::of;
-
   /** One source of settings. */
   sealed interface Layer permits WrittenLayer, VariableLayer {
 
@@ -57,16 +53,27 @@ public final class LimitSettings {
      *
      * @param tier empty for all callers
      * @param known what the layers before it have
-     * @param ruleNames the names of its rules
      */
-    PolicyDefinition change(
-        Optional<String> tier, PolicyDefinition known, Supplier<Collection<String>> ruleNames);
+    PolicyDefinition change(Optional<String> tier, PolicyDefinition known, RuleNames ruleNames);
 
     /** Changes the limits on paths. */
     List<Map<String, Origin>> change(List<Map<String, Origin>> known);
 
     /** Changes the tier of callers without another. */
     Optional<Origin> change(Optional<Origin> known);
+
+    /** Whether it may change a policy in a tier. */
+    boolean mayChange(String tier, String policy);
+  }
+
+  /** The names of the rules of a policy, which single changes may use. */
+  @FunctionalInterface
+  interface RuleNames {
+
+    /**
+     * @param change what settings have of the policy until now
+     */
+    Collection<String> of(PolicyDefinition change);
   }
 
   private final List<Layer> layers;
@@ -155,10 +162,13 @@ public final class LimitSettings {
 
   private PolicyDefinition change(
       Optional<String> tier, PolicyDefinition policy, Function<MemberSet, String> nameOf) {
-    PolicyDefinition change = PolicyDefinition.of(policy.name(), place(tier, policy.name()));
+    return read(tier, policy.name(), known -> names(policy.with(known), known, nameOf));
+  }
+
+  private PolicyDefinition read(Optional<String> tier, String policy, RuleNames ruleNames) {
+    PolicyDefinition change = PolicyDefinition.of(policy, place(tier, policy));
     for (Layer layer : layers) {
-      PolicyDefinition known = change;
-      change = layer.change(tier, known, () -> names(policy.with(known), known, nameOf));
+      change = layer.change(tier, change, ruleNames);
     }
     return change;
   }
@@ -171,7 +181,7 @@ public final class LimitSettings {
     return names;
   }
 
-  private static String place(Optional<String> tier, String policy) {
+  static String place(Optional<String> tier, String policy) {
     return tier.map(name -> TIERS + '.' + name).orElse(PoliciesConfiguration.PREFIX) + '.' + policy;
   }
 
@@ -187,38 +197,22 @@ public final class LimitSettings {
   }
 
   private PolicyDefinition of(Optional<String> tier, String policy) {
-    PolicyDefinition change = PolicyDefinition.of(policy, place(tier, policy));
-    for (Layer layer : layers) {
-      change = layer.change(tier, change, NO_NAMES);
-    }
-    return change;
+    return read(tier, policy, change -> List.of());
   }
 
   /** Whether a tier changes one of these policies. */
   public boolean changesIn(String tier, Collection<String> some) {
     return some.stream()
-        .anyMatch(
-            policy ->
-                sources()
-                        .anyMatch(
-                            source ->
-                                source.tiers().getOrDefault(tier, Map.of()).containsKey(policy))
-                    || layers.stream()
-                        .anyMatch(
-                            layer ->
-                                layer instanceof VariableLayer variables
-                                    && variables.mayChange(place(Optional.of(tier), policy))));
+        .anyMatch(policy -> layers.stream().anyMatch(layer -> layer.mayChange(tier, policy)));
   }
 
   /** The policies that a tier changes, sorted. */
   public Set<String> policiesIn(String tier) {
-    return sources()
-        .flatMap(source -> source.tiers().getOrDefault(tier, Map.of()).keySet().stream())
+    return layers.stream()
+        .filter(WrittenLayer.class::isInstance)
+        .map(layer -> ((WrittenLayer) layer).tiers().getOrDefault(tier, Map.of()))
+        .flatMap(policies -> policies.keySet().stream())
         .collect(Collectors.toCollection(TreeSet::new));
-  }
-
-  private Stream<WrittenLayer> sources() {
-    return layers.stream().filter(WrittenLayer.class::isInstance).map(WrittenLayer.class::cast);
   }
 
   /** The environment variables that set nothing of the policies that were asked for until now. */
@@ -231,7 +225,12 @@ public final class LimitSettings {
 
   /** Whether a key is under one of the prefixes that leave names to the application. */
   static boolean isFree(String key) {
-    return FREE.stream().anyMatch(prefix -> isUnder(prefix, key));
+    for (String prefix : FREE) { // no stream, since there may be thousands of keys
+      if (isUnder(prefix, key)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   static boolean isUnder(String prefix, String key) {

@@ -59,23 +59,20 @@ public final class PoliciesConfiguration {
 
   private final RedisConfiguration redis;
   private final PolicyDeadlines deadlines;
-  private volatile LimitSettings current;
-  private volatile Set<String> names;
+  private volatile InUse inUse;
 
-  // Those of them that each request needs.
-  private volatile Set<String> notCached;
-  private volatile Map<String, Fallback> fallbacks;
-  private volatile @Nullable BlockConfiguration block;
+  /**
+   * What is in use, replaced as a whole.
+   *
+   * @param names the names of all policies
+   */
+  private record InUse(LimitSettings settings, Set<String> names, Treatments treatments) {}
 
   PoliciesConfiguration(Environment environment, RedisConfiguration redis) {
     this.redis = redis;
-    this.current = read(SettingSources.atStart(environment), Map.of(), Map.of());
-    this.names = current.policies();
-    Treatments treatments = treatments(current, names);
-    this.notCached = treatments.notCached();
-    this.fallbacks = treatments.fallbacks();
-    this.block = current.block().orElse(null);
-    this.deadlines = new PolicyDeadlines(treatments.deadlines());
+    LimitSettings read = read(SettingSources.atStart(environment), Map.of(), Map.of());
+    this.inUse = new InUse(read, read.policies(), treatments(read, read.policies()));
+    this.deadlines = new PolicyDeadlines(inUse.treatments().deadlines());
   }
 
   /**
@@ -118,7 +115,7 @@ public final class PoliciesConfiguration {
       Written<Duration> own = read.of(policy).members().find(PolicyMember.DEADLINE).orElseThrow();
       if (own.value().compareTo(RedisSettings.MIN_DEADLINE) < 0
           || own.value().compareTo(RedisSettings.MAX_DEADLINE) > 0) {
-        throw own.origin().mistake("give it 1 ms to 10 s, such as 100ms");
+        throw PolicyMember.DEADLINE.mistake(own.origin());
       }
     }
     var unused = redis.settings(new PolicyDeadlines(all.deadlines()));
@@ -135,14 +132,10 @@ public final class PoliciesConfiguration {
   public Runnable prepare(LimitSettings read, Collection<String> policies) {
     Set<String> all = new TreeSet<>(read.policies());
     all.addAll(policies);
-    Treatments found = treatments(read, all);
+    InUse next = new InUse(read, all, treatments(read, all));
     return () -> {
-      deadlines.use(found.deadlines());
-      fallbacks = found.fallbacks();
-      notCached = found.notCached();
-      names = all;
-      block = read.block().orElse(null);
-      current = read;
+      deadlines.use(next.treatments().deadlines());
+      inUse = next;
     };
   }
 
@@ -167,13 +160,13 @@ public final class PoliciesConfiguration {
   /** The settings that are in use. */
   @Internal
   public LimitSettings current() {
-    return current;
+    return inUse.settings();
   }
 
   /** The callers whose requests are rejected; null if there are none. */
   @Internal
   public @Nullable BlockConfiguration block() {
-    return block;
+    return inUse.settings().block().orElse(null);
   }
 
   /**
@@ -184,7 +177,7 @@ public final class PoliciesConfiguration {
    */
   public Function<Policy, Fallback> fallbacks(Fallback usual) {
     return policy -> {
-      Map<String, Fallback> own = fallbacks;
+      Map<String, Fallback> own = inUse.treatments().fallbacks();
       List<String> parts = policy.parts();
       Fallback strictest = own.getOrDefault(parts.get(0), usual);
       for (int i = 1; i < parts.size(); i++) {
@@ -201,15 +194,16 @@ public final class PoliciesConfiguration {
 
   /** The policies that are only observed: they never deny. None by default. */
   public Set<String> observed() {
-    return names.stream()
-        .filter(policy -> current.of(policy).members().isTrue(PolicyMember.OBSERVE))
+    InUse now = inUse;
+    return now.names().stream()
+        .filter(policy -> now.settings().of(policy).members().isTrue(PolicyMember.OBSERVE))
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
   /** Whether denials of this policy may be answered without a call to Redis. */
   @Internal
   public boolean denyCache(Policy policy) {
-    Set<String> not = notCached;
+    Set<String> not = inUse.treatments().notCached();
     return not.isEmpty() || policy.parts().stream().noneMatch(not::contains);
   }
 }

@@ -44,7 +44,7 @@ public record SettingSources(
   private static boolean namesPolicies(PropertySource source) {
     for (String name : source) {
       String value = String.valueOf(source.get(name));
-      if (LimitSettings.FREE.stream().anyMatch(value::contains)) {
+      if (value.contains("${") && LimitSettings.FREE.stream().anyMatch(value::contains)) {
         return true;
       }
     }

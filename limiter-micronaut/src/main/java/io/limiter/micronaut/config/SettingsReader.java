@@ -3,11 +3,11 @@ package io.limiter.micronaut.config;
 
 import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.config.LimitSettings.Route;
+import io.limiter.micronaut.config.LimitSettings.RuleNames;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.PolicyMember;
-import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.micronaut.context.env.PropertyPlaceholderResolver;
 import io.micronaut.context.env.PropertySource;
 import io.micronaut.context.env.PropertySource.PropertyConvention;
@@ -21,7 +21,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -35,12 +34,14 @@ import org.jspecify.annotations.Nullable;
 final class SettingsReader {
 
   private static final String POLICIES = PoliciesConfiguration.PREFIX + '.';
-  private static final String RULES = "rules";
+  private static final String RULES = ".rules";
   private static final String UNLIMITED = "unlimited";
   private static final String TIER_NAME = "[a-z][a-z0-9-]*";
-  private static final Pattern INDEX = Pattern.compile("(.*)\\[(\\d{1,4})]");
   private static final Pattern PLACE = Pattern.compile("\\[(\\d+)]\\.?");
-  private static final Pattern ITEM = Pattern.compile("\\[(\\d{1,4})]\\.(.+)");
+
+  /** An item of a list: of rules, or of numbers that have a property each. */
+  private static final Pattern ITEM = Pattern.compile("(.*)\\[(\\d{1,4})]");
+
   private static final Pattern TIER =
       Pattern.compile(Pattern.quote(LimitSettings.TIERS) + "\\.(" + TIER_NAME + ")\\.(.+)");
   private static final Pattern ROUTE =
@@ -67,7 +68,7 @@ final class SettingsReader {
 
     @Override
     public PolicyDefinition change(
-        Optional<String> tier, PolicyDefinition known, Supplier<Collection<String>> ruleNames) {
+        Optional<String> tier, PolicyDefinition known, RuleNames ruleNames) {
       PolicyDefinition own =
           tier.map(name -> tiers.getOrDefault(name, Map.of())).orElse(policies).get(known.name());
       return own == null ? known : known.with(own);
@@ -82,14 +83,22 @@ final class SettingsReader {
     public Optional<Origin> change(Optional<Origin> known) {
       return usualTier.or(() -> known);
     }
+
+    @Override
+    public boolean mayChange(String tier, String policy) {
+      return tiers.getOrDefault(tier, Map.of()).containsKey(policy);
+    }
   }
 
   /** Converts values, with placeholders that the sources resolve now. */
   record SettingConverter(PropertyPlaceholderResolver placeholders, ConversionService conversion) {
 
-    <T> Written<T> read(PolicyMember<T> member, Object raw, String key, String source) {
+    /** Returns these members with one that a source has. */
+    <T> MemberSet with(
+        MemberSet members, PolicyMember<T> member, Object raw, String key, String source) {
       Object resolved = resolved(key, raw);
-      return member.read(resolved, new Origin(key, shown(resolved), source), conversion);
+      Origin origin = new Origin(key, shown(resolved), source);
+      return members.with(member, member.read(resolved, origin, conversion));
     }
 
     Object resolved(String key, @Nullable Object value) {
@@ -118,15 +127,26 @@ final class SettingsReader {
 
   private final SettingConverter values;
   private final String origin;
-  private final Map<String, PolicyDefinition> policies = new TreeMap<>();
-  private final Map<String, Map<String, PolicyDefinition>> tiers = new TreeMap<>();
-  private final Map<ListOfRules, Map<Integer, MemberSet>> listed = new HashMap<>();
+  private final Map<String, Draft> policies = new HashMap<>();
+  private final Map<String, Map<String, Draft>> tiers = new HashMap<>();
   private final Map<String, Map<Integer, Object>> items = new TreeMap<>(); // of other lists
   private final Map<Integer, Map<String, Origin>> routes = new TreeMap<>();
   private Optional<Origin> usualTier = Optional.empty();
 
-  /** The tier is empty outside of all of them. */
-  private record ListOfRules(String tier, String policy) {}
+  /** A policy of which more may follow, with the rules of its list by their places. */
+  private static final class Draft {
+
+    private final Map<Integer, MemberSet> rules = new TreeMap<>();
+    private PolicyDefinition others;
+
+    Draft(PolicyDefinition others) {
+      this.others = others;
+    }
+
+    PolicyDefinition read() {
+      return rules.isEmpty() ? others : others.withListedRules(List.copyOf(rules.values()));
+    }
+  }
 
   private SettingsReader(SettingConverter values, String origin) {
     this.values = values;
@@ -157,21 +177,20 @@ final class SettingsReader {
 
   private WrittenLayer read() {
     items.forEach((key, all) -> put(key, List.copyOf(all.values())));
-    addRules("", policies);
-    tiers.forEach(this::addRules);
-    return new WrittenLayer(policies, tiers, List.copyOf(routes.values()), usualTier);
+    Map<String, Map<String, PolicyDefinition>> ofTiers = new HashMap<>();
+    tiers.forEach((tier, drafts) -> ofTiers.put(tier, read(drafts)));
+    return new WrittenLayer(read(policies), ofTiers, List.copyOf(routes.values()), usualTier);
   }
 
-  private void addRules(String tier, Map<String, PolicyDefinition> of) {
-    of.replaceAll(
-        (policy, known) -> {
-          Map<Integer, MemberSet> rules = listed.get(new ListOfRules(tier, policy));
-          return rules == null ? known : known.withListedRules(List.copyOf(rules.values()));
-        });
+  private static Map<String, PolicyDefinition> read(Map<String, Draft> drafts) {
+    Map<String, PolicyDefinition> read = new HashMap<>();
+    drafts.forEach((policy, draft) -> read.put(policy, draft.read()));
+    return read;
   }
 
   /** A file has a property for each leaf; a map from code may contain maps and lists. */
-  private void put(String key, @Nullable Object value) {
+  private void put(String key, @Nullable Object written) {
+    Object value = written == null ? "" : written;
     if (value instanceof Map<?, ?> inner) {
       inner.forEach((name, deeper) -> put(key + '.' + name, deeper));
     } else if (value instanceof List<?> list
@@ -185,17 +204,17 @@ final class SettingsReader {
     } else if (LimitSettings.isUnder(LimitSettings.TIERS, key)) {
       putTier(key, value);
     } else if (key.startsWith(POLICIES)) {
-      putPolicy("", policies, POLICIES, key, value);
+      putPolicy(policies, POLICIES, key, value);
     } else {
       throw unknown(origin(key, value));
     }
   }
 
-  private Origin origin(String key, @Nullable Object value) {
+  private Origin origin(String key, Object value) {
     return new Origin(key, SettingConverter.shown(values.resolved(key, value)), origin);
   }
 
-  private void putRoute(String key, @Nullable Object value) {
+  private void putRoute(String key, Object value) {
     Matcher path = ROUTE.matcher(key);
     if (!path.matches()) {
       throw origin(key, value)
@@ -214,7 +233,7 @@ final class SettingsReader {
                     : new Origin(one.key(), one.value() + ',' + other.value(), origin));
   }
 
-  private void putTier(String key, @Nullable Object value) {
+  private void putTier(String key, Object value) {
     Matcher tier = TIER.matcher(key);
     if (key.equals(LimitSettings.TIERS + ".default")) {
       Origin usual = origin(key, value);
@@ -230,127 +249,100 @@ final class SettingsReader {
               "name a tier in small letters, digits and hyphens, and a policy: write %s.pro.<policy>.rules[0].count, for example"
                   .formatted(LimitSettings.TIERS));
     }
-    Map<String, PolicyDefinition> of = tiers.computeIfAbsent(tier.group(1), any -> new TreeMap<>());
+    Map<String, Draft> of = tiers.computeIfAbsent(tier.group(1), any -> new HashMap<>());
     if (tiers.size() > LimitSettings.MAX_TIERS) {
       throw origin(key, value)
           .mistake("there may be %d tiers at most".formatted(LimitSettings.MAX_TIERS));
     }
     String prefix = LimitSettings.TIERS + '.' + tier.group(1) + '.';
-    if (key.substring(prefix.length()).contains("." + RULES)) {
-      putPolicy(tier.group(1), of, prefix, key, value);
+    if (key.substring(prefix.length()).contains(RULES)) {
+      putPolicy(of, prefix, key, value);
       return;
     }
     requireUnlimited(origin(key, value), key);
-    definition(of, prefix, tier.group(2));
-    of.computeIfPresent(tier.group(2), (name, known) -> known.withoutLimits());
+    Draft draft = draft(of, prefix, tier.group(2));
+    draft.others = draft.others.withoutLimits();
   }
 
-  /** Splits a key at the first place where a member of a policy follows. */
-  private void putPolicy(
-      String tier,
-      Map<String, PolicyDefinition> of,
-      String prefix,
-      String key,
-      @Nullable Object value) {
-    String rest = key.substring(prefix.length());
-    for (int dot = rest.indexOf('.'); dot > 0; dot = rest.indexOf('.', dot + 1)) {
-      String policy = rest.substring(0, dot);
-      String path = rest.substring(dot + 1);
-      PolicyMember<?> member = PolicyMember.ofPolicy().get(path);
-      if (member != null && tier.isEmpty()) {
-        PolicyDefinition known = definition(of, prefix, policy);
-        of.put(policy, known.withMembers(with(known.members(), member, key, value)));
-        return;
-      }
-      if (isItem(PolicyMember.ofPolicy(), path) && tier.isEmpty()) {
-        putItem(key, value);
-        return;
-      }
-      if (path.startsWith(RULES + '[') || path.startsWith(RULES + '.')) {
-        putRule(tier, of, prefix, policy, path.substring(RULES.length()), key, value);
-        return;
-      }
+  /** Splits a key at the rules of a policy and before a member. A tier has only rules. */
+  private void putPolicy(Map<String, Draft> of, String prefix, String key, Object value) {
+    Matcher item = ITEM.matcher(key);
+    boolean isItem = key.endsWith("]") && item.matches();
+    String path = isItem ? item.group(1) : key;
+    int end = beforeRules(path, prefix.length());
+    boolean ofRule = end > 0;
+    var members = ofRule ? PolicyMember.ofRule() : PolicyMember.ofPolicy();
+    int dot = beforeMember(members, path, ofRule ? end + RULES.length() : prefix.length());
+    PolicyMember<?> member = members.get(path.substring(dot + 1));
+    if (member == null || (isItem && !member.isList()) || (!ofRule && !prefix.equals(POLICIES))) {
+      throw unknown(origin(key, value));
     }
-    throw unknown(origin(key, value));
-  }
-
-  private void putRule(
-      String tier,
-      Map<String, PolicyDefinition> of,
-      String prefix,
-      String policy,
-      String path,
-      String key,
-      @Nullable Object value) {
-    Matcher item = ITEM.matcher(path);
-    if (item.matches()) {
-      PolicyMember<?> member = PolicyMember.ofRule().get(item.group(2));
-      if (member == null) {
-        throw unknown(origin(key, value));
-      }
-      definition(of, prefix, policy);
-      String place = prefix + policy + '.' + RULES + '[' + item.group(1) + ']';
-      listed
-          .computeIfAbsent(new ListOfRules(tier, policy), any -> new TreeMap<>())
-          .compute(
-              Integer.valueOf(item.group(1)),
-              (index, rule) -> with(rule == null ? MemberSet.of(place) : rule, member, key, value));
+    if (isItem) {
+      items
+          .computeIfAbsent(path, any -> new TreeMap<>())
+          .put(Integer.valueOf(item.group(2)), value);
       return;
     }
-    for (int dot = path.lastIndexOf('.'); dot > 0; dot = path.lastIndexOf('.', dot - 1)) {
-      PolicyMember<?> member = PolicyMember.ofRule().get(path.substring(dot + 1));
-      // Of two members with one ending, the longer one: token-bucket.refill.
-      int longer = path.lastIndexOf('.', dot - 1);
-      if (longer > 0 && PolicyMember.ofRule().containsKey(path.substring(longer + 1))) {
-        continue;
-      }
-      if (member != null) {
-        String rule = path.substring(1, dot);
-        PolicyDefinition known = definition(of, prefix, policy);
-        MemberSet some = MemberSet.of(prefix + policy + '.' + RULES + '.' + rule);
-        of.put(policy, known.withChange(rule, with(some, member, key, value)));
-        return;
-      }
-    }
-    throw unknown(origin(key, value));
-  }
-
-  /** A list that has a property for each item, as in a .properties file. */
-  private static boolean isItem(Map<String, PolicyMember<?>> members, String path) {
-    Matcher index = INDEX.matcher(path);
-    PolicyMember<?> member =
-        path.endsWith("]") && index.matches() ? members.get(index.group(1)) : null;
-    return member != null && member.isList();
-  }
-
-  private void putItem(String key, @Nullable Object value) {
-    Matcher index = INDEX.matcher(key);
-    if (index.matches()) {
-      items
-          .computeIfAbsent(index.group(1), any -> new TreeMap<>())
-          .put(Integer.valueOf(index.group(2)), value == null ? "" : value);
+    Draft draft = draft(of, prefix, path.substring(prefix.length(), ofRule ? end : dot));
+    if (ofRule) {
+      putRule(draft, path.substring(end + RULES.length(), dot), member, key, value);
+    } else {
+      draft.others = draft.others.withMembers(with(draft.others.members(), member, key, value));
     }
   }
 
-  private static PolicyDefinition definition(
-      Map<String, PolicyDefinition> of, String prefix, String policy) {
-    return of.computeIfAbsent(policy, name -> PolicyDefinition.of(name, prefix + name));
+  /**
+   * @param rule the place of the rule in brackets, or its name behind a dot
+   */
+  private void putRule(Draft draft, String rule, PolicyMember<?> member, String key, Object value) {
+    MemberSet none = MemberSet.of(key.substring(0, key.length() - member.path().length() - 1));
+    Matcher place = ITEM.matcher(rule);
+    if (rule.startsWith(".")) {
+      draft.others = draft.others.withChange(rule.substring(1), with(none, member, key, value));
+    } else if (place.matches() && place.group(1).isEmpty()) {
+      draft.rules.compute(
+          Integer.valueOf(place.group(2)),
+          (index, known) -> with(known == null ? none : known, member, key, value));
+    } else {
+      throw unknown(origin(key, value));
+    }
   }
 
-  private <T> MemberSet with(
-      MemberSet members, PolicyMember<T> member, String key, @Nullable Object value) {
-    return members.with(member, values.read(member, value == null ? "" : value, key, origin));
+  /** The end of the name of a policy whose rules follow; -1 if none do. */
+  private static int beforeRules(String path, int from) {
+    int dot = path.indexOf(RULES, from + 1);
+    while (dot > 0 && !LimitSettings.isUnder(RULES, path.substring(dot))) {
+      dot = path.indexOf(RULES, dot + 1);
+    }
+    return dot;
+  }
+
+  /** The dot before the longest member that a path ends with, behind this place; -1 if none is. */
+  private static int beforeMember(Map<String, PolicyMember<?>> members, String path, int from) {
+    int dot = path.indexOf('.', from + 1);
+    while (dot > 0 && !members.containsKey(path.substring(dot + 1))) {
+      dot = path.indexOf('.', dot + 1);
+    }
+    return dot;
+  }
+
+  private static Draft draft(Map<String, Draft> of, String prefix, String policy) {
+    return of.computeIfAbsent(policy, name -> new Draft(PolicyDefinition.of(name, prefix + name)));
+  }
+
+  private MemberSet with(MemberSet members, PolicyMember<?> member, String key, Object value) {
+    return values.with(members, member, value, key, origin);
   }
 
   /** The nearest of the settings that the name may mean, else an example. */
   private static ConfigurationException unknown(Origin setting) {
     String key = setting.key();
-    boolean ofRule = key.contains('.' + RULES);
+    boolean ofRule = key.contains(RULES);
     List<String> paths =
         List.copyOf((ofRule ? PolicyMember.ofRule() : PolicyMember.ofPolicy()).keySet());
     String last = key.substring(key.lastIndexOf('.') + 1);
     String lastTwo = key.substring(key.lastIndexOf('.', key.lastIndexOf('.') - 1) + 1);
-    if (key.endsWith('.' + RULES) || (ofRule && paths.contains(last))) {
+    if (key.endsWith(RULES) || (ofRule && paths.contains(last))) {
       return setting.mistake(
           "write a list of rules, or settings by the names of rules: rules: [{count: 5, time: 60s}], or rules: {5-per-60s: {count: 8}}");
     }
@@ -414,9 +406,8 @@ final class SettingsReader {
 
     @Override
     public PolicyDefinition change(
-        Optional<String> tier, PolicyDefinition known, Supplier<Collection<String>> ruleNames) {
-      String prefix =
-          tier.map(name -> LimitSettings.TIERS + '.' + name + '.').orElse(POLICIES) + known.name();
+        Optional<String> tier, PolicyDefinition known, RuleNames ruleNames) {
+      String prefix = LimitSettings.place(tier, known.name());
       if (!mayChange(prefix)) {
         return known;
       }
@@ -429,16 +420,16 @@ final class SettingsReader {
           tier.isPresent()
               ? known
               : known.withMembers(
-                  known.members().with(members(prefix + '.', PolicyMember.ofPolicy().values())));
+                  known.members().with(members(prefix, PolicyMember.ofPolicy().values())));
       List<MemberSet> rules = new ArrayList<>(known.rules().orElse(List.of()));
       for (int i = 0; i < rules.size(); i++) {
-        String rule = "%s.%s[%d].".formatted(prefix, RULES, i);
+        String rule = "%s%s[%d]".formatted(prefix, RULES, i);
         rules.set(i, rules.get(i).with(members(rule, PolicyMember.ofRule().values())));
       }
       changed = known.rules().isPresent() ? changed.withListedRules(rules) : changed;
-      for (String name : ruleNames.get()) {
+      for (String name : ruleNames.of(known)) {
         MemberSet some =
-            members("%s.%s.%s.".formatted(prefix, RULES, name), PolicyMember.ofRule().values());
+            members("%s%s.%s".formatted(prefix, RULES, name), PolicyMember.ofRule().values());
         changed = some.isEmpty() ? changed : changed.withChange(name, some);
       }
       return changed;
@@ -463,8 +454,13 @@ final class SettingsReader {
       return find(LimitSettings.TIERS + ".default").or(() -> known);
     }
 
+    @Override
+    public boolean mayChange(String tier, String policy) {
+      return mayChange(LimitSettings.place(Optional.of(tier), policy));
+    }
+
     /** Whether a variable begins like those of a prefix. */
-    boolean mayChange(String prefix) {
+    private boolean mayChange(String prefix) {
       if (byName.isEmpty()) {
         return false;
       }
@@ -472,21 +468,16 @@ final class SettingsReader {
       return byName.keySet().stream().anyMatch(name -> name.startsWith(first));
     }
 
-    private MemberSet members(String prefix, Collection<PolicyMember<?>> some) {
-      MemberSet members = MemberSet.of(prefix.substring(0, prefix.length() - 1));
+    private MemberSet members(String place, Collection<PolicyMember<?>> some) {
+      MemberSet members = MemberSet.of(place);
       for (PolicyMember<?> member : some) {
-        members = with(members, member, prefix);
+        Optional<Origin> found = find(place + '.' + member.path());
+        if (found.isPresent()) {
+          Origin value = found.get();
+          members = values.with(members, member, value.value(), value.key(), value.source());
+        }
       }
       return members;
-    }
-
-    private <T> MemberSet with(MemberSet members, PolicyMember<T> member, String prefix) {
-      return find(prefix + member.path())
-          .map(
-              value ->
-                  members.with(
-                      member, values.read(member, value.value(), value.key(), value.source())))
-          .orElse(members);
     }
 
     /**

@@ -65,11 +65,7 @@ public final class TemplateConfiguration {
   private static void collect(List<Object> path, @Nullable Object value, TemplateTree tree) {
     if (value instanceof Map<?, ?> map && !map.isEmpty()) {
       map.forEach(
-          (name, inner) -> {
-            List<Object> longer = new ArrayList<>(path);
-            longer.add(String.valueOf(name));
-            collect(longer, inner, tree);
-          });
+          (name, inner) -> collect(TemplateTree.append(path, String.valueOf(name)), inner, tree));
     } else if (path.size() >= PATH.size() && path.subList(0, PATH.size()).equals(PATH)) {
       tree.put(path.subList(PATH.size(), path.size()), value);
     }
@@ -110,7 +106,7 @@ public final class TemplateConfiguration {
       if (steps.isEmpty()) {
         if (value != null && !(value instanceof Map<?, ?>)) {
           throw mistake(
-              steps, value, "it is not a group of fields: give each field of the body a " + "name");
+              steps, value, "it is not a group of fields: give each field of the body a name");
         }
         return;
       }
@@ -158,7 +154,7 @@ public final class TemplateConfiguration {
           (step, part) -> {
             if (!(step instanceof String name)) {
               throw mistake(
-                  path, "[" + step + "]", "the body cannot be a list: give its fields " + "names");
+                  path, "[" + step + "]", "the body cannot be a list: give its fields names");
             }
             named.put(name, whole(append(path, step), part));
           });

@@ -45,10 +45,6 @@ final class UnknownSettings {
   private static final List<String> NAMED =
       List.of(PoliciesConfiguration.PREFIX, LimitSettings.TIERS, TemplateConfiguration.PREFIX);
 
-  /** Those, and that of a list. */
-  private static final List<String> FREE =
-      Stream.concat(NAMED.stream(), Stream.of(LimitSettings.ROUTES)).toList();
-
   /** Settings of micronaut-redis that users easily expect here. */
   private static final List<String> ELSEWHERE = List.of("redis.uri", "redis.uris");
 
@@ -164,7 +160,7 @@ final class UnknownSettings {
 
   /** Compares exactly, as those names are read. */
   private static boolean isFree(String raw) {
-    return FREE.stream().anyMatch(prefix -> LimitSettings.isUnder(prefix, raw));
+    return LimitSettings.isFree(raw) || LimitSettings.isUnder(TemplateConfiguration.PREFIX, raw);
   }
 
   private static boolean isKnown(String name) {

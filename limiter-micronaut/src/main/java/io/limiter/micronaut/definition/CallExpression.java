@@ -89,9 +89,7 @@ public final class CallExpression {
       return truth;
     }
     throw new IllegalStateException(
-        mistake(
-            "the expression gives %s: let it give true or false"
-                .formatted(value == null ? "null" : "a " + value.getClass().getName())));
+        mistake("the expression gives %s: let it give true or false".formatted(kind(value))));
   }
 
   /**
@@ -110,10 +108,7 @@ public final class CallExpression {
     }
     if (!(value instanceof Number number)) {
       throw new InvalidCostException(
-          mistake(
-              "the expression gives %s: %s"
-                  .formatted(
-                      value == null ? "null" : "a " + value.getClass().getName(), COST_BOUNDS)));
+          mistake("the expression gives %s: %s".formatted(kind(value), COST_BOUNDS)));
     }
     BigDecimal units = exact(number);
     if (units == null
@@ -172,7 +167,7 @@ public final class CallExpression {
     return cause instanceof RuntimeException thrown
         ? thrown
         : new IllegalStateException(
-            mistake("the code that the expression calls has " + "failed"), cause);
+            mistake("the code that the expression calls has failed"), cause);
   }
 
   /** The type of the failure without its message, which may quote the client's input. */
@@ -206,6 +201,10 @@ public final class CallExpression {
         : Optional.of(value);
   }
 
+  private static String kind(@Nullable Object value) {
+    return value == null ? "null" : "a " + value.getClass().getName();
+  }
+
   private String text(Object value) {
     if (value instanceof Map || value instanceof Iterable || value instanceof JsonNode) {
       // In an untyped body the client chose to send a structure: a bad request, not an error of the
@@ -215,8 +214,8 @@ public final class CallExpression {
     if (!isPlain(value.getClass())) {
       throw new IllegalStateException(
           mistake(
-              "the expression gives a %s, which may be another text at each call: let it give a text or a number"
-                  .formatted(value.getClass().getName())));
+              "the expression gives %s, which may be another text at each call: let it give a text or a number"
+                  .formatted(kind(value))));
     }
     String plain = plain(value);
     if (plain.isBlank()) {
@@ -305,9 +304,7 @@ public final class CallExpression {
         return Math.abs((long) shortest.scale()) <= MAX_PLAIN
             ? shortest.toPlainString()
             : shortest.toString();
-      } catch (NumberFormatException notFinite) {
-        return written;
-      } catch (ArithmeticException scaleOverflow) {
+      } catch (ArithmeticException | NumberFormatException tooLongOrNotFinite) {
         return written;
       }
     }

@@ -46,20 +46,17 @@ public final class MemberSet {
 
   /** Whether a member of a group, such as {@code ban}, is written. */
   public boolean hasGroup(String group) {
-    for (PolicyMember<?> member : written.keySet()) {
-      if (isOf(group, member)) {
-        return true;
-      }
-    }
-    return false;
+    return originOf(group).isPresent();
   }
 
   /** Where the first member of a group stands. */
   public Optional<Origin> originOf(String group) {
-    return written.entrySet().stream()
-        .filter(each -> isOf(group, each.getKey()))
-        .map(each -> each.getValue().origin())
-        .findFirst();
+    for (Map.Entry<PolicyMember<?>, Written<?>> each : written.entrySet()) {
+      if (isOf(group, each.getKey())) {
+        return Optional.of(each.getValue().origin());
+      }
+    }
+    return Optional.empty();
   }
 
   private static boolean isOf(String group, PolicyMember<?> member) {
@@ -91,6 +88,13 @@ public final class MemberSet {
   public <T> MemberSet with(PolicyMember<T> member, Written<T> value) {
     Map<PolicyMember<?>, Written<?>> all = new LinkedHashMap<>(written);
     all.put(member, value);
+    return new MemberSet(place, all);
+  }
+
+  /** Returns some of these members. */
+  MemberSet only(Collection<PolicyMember<?>> some) {
+    Map<PolicyMember<?>, Written<?>> all = new LinkedHashMap<>(written);
+    all.keySet().retainAll(some);
     return new MemberSet(place, all);
   }
 

@@ -34,6 +34,14 @@ public record PolicyDefinition(
     Map<String, MemberSet> changes,
     boolean unlimited) {
 
+  private static final List<PolicyMember<?>> TREATMENT =
+      List.of(
+          PolicyMember.ENABLED,
+          PolicyMember.OBSERVE,
+          PolicyMember.FALLBACK,
+          PolicyMember.DEADLINE,
+          PolicyMember.DENY_CACHE);
+
   /** Nothing is written of the policy. */
   public static PolicyDefinition of(String name, String place) {
     return new PolicyDefinition(
@@ -89,21 +97,8 @@ public record PolicyDefinition(
    * nearest alone: its treatment, and single rules by their names.
    */
   public PolicyDefinition shared() {
-    MemberSet some = MemberSet.of(members.place());
-    for (PolicyMember<?> member :
-        List.of(
-            PolicyMember.ENABLED,
-            PolicyMember.OBSERVE,
-            PolicyMember.FALLBACK,
-            PolicyMember.DEADLINE,
-            PolicyMember.DENY_CACHE)) {
-      some = copied(member, some);
-    }
-    return new PolicyDefinition(name, some, Optional.empty(), Optional.empty(), changes, unlimited);
-  }
-
-  private <T> MemberSet copied(PolicyMember<T> member, MemberSet to) {
-    return members.find(member).map(value -> to.with(member, value)).orElse(to);
+    return new PolicyDefinition(
+        name, members.only(TREATMENT), Optional.empty(), Optional.empty(), changes, unlimited);
   }
 
   /**

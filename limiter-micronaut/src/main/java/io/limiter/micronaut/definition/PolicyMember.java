@@ -7,6 +7,7 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
+import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.AnnotationClassValue;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.convert.ConversionService;
@@ -260,11 +261,15 @@ public final class PolicyMember<T> {
    * Reads what a source has.
    *
    * @param raw a text, a number, a boolean or a list, with resolved placeholders
-   * @throws io.micronaut.context.exceptions.ConfigurationException if it is of another type
+   * @throws ConfigurationException if it is of another type
    */
   public Written<T> read(Object raw, Origin origin, ConversionService conversion) {
-    return new Written<>(
-        converted(raw, conversion).orElseThrow(() -> origin.mistake(remedy)), origin);
+    return new Written<>(converted(raw, conversion).orElseThrow(() -> mistake(origin)), origin);
+  }
+
+  /** A value of this member that it cannot have. */
+  public ConfigurationException mistake(Origin origin) {
+    return origin.mistake(remedy);
   }
 
   private Optional<T> converted(Object raw, ConversionService conversion) {

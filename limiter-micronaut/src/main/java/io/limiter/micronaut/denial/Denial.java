@@ -104,13 +104,13 @@ public record Denial(
 
   /** The standard reason phrase of the status. */
   public String title() {
-    HttpStatus known = STATUSES.get(status);
-    return known == null ? "Denied" : known.getReason();
+    return named(status).map(HttpStatus::getReason).orElse("Denied");
   }
 
-  /** Whether Micronaut knows the status. */
-  boolean hasKnownStatus() {
-    return STATUSES.containsKey(status);
+  /** A status that Micronaut names; empty for others, such as 498. */
+  @Internal
+  public static Optional<HttpStatus> named(int status) {
+    return Optional.ofNullable(STATUSES.get(status));
   }
 
   private static Map<Integer, HttpStatus> statuses() {

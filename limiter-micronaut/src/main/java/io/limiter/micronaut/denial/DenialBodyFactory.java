@@ -114,7 +114,7 @@ public final class DenialBodyFactory {
     /** Micronaut's own format fails for statuses that Micronaut does not know, such as 430. */
     private MutableHttpResponse<?> process(
         ErrorContext error, Denial denial, MutableHttpResponse<?> response) {
-      if (denial.hasKnownStatus()) {
+      if (Denial.named(denial.status()).isPresent()) {
         return application.get().processResponse(error, response);
       }
       String reason = response.reason();

@@ -11,6 +11,7 @@ import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.definition.CallExpression;
+import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
@@ -161,17 +162,15 @@ public final class GateFilter implements ConditionalFilter {
 
   /** The application may answer a status that Micronaut names; others are answered here. */
   private MutableHttpResponse<?> blocked(HttpRequest<?> request, BlockConfiguration block) {
-    HttpStatus named;
-    try {
-      named = HttpStatus.valueOf(block.status());
-    } catch (IllegalArgumentException unnamed) {
-      return errors
-          .processResponse(
-              ErrorContext.builder(request).errorMessage(block.message()).build(),
-              HttpResponse.status(HttpStatus.FORBIDDEN))
-          .status(block.status(), "Blocked");
+    Optional<HttpStatus> named = Denial.named(block.status());
+    if (named.isPresent()) {
+      throw new HttpStatusException(named.get(), block.message());
     }
-    throw new HttpStatusException(named, block.message());
+    return errors
+        .processResponse(
+            ErrorContext.builder(request).errorMessage(block.message()).build(),
+            HttpResponse.status(HttpStatus.FORBIDDEN))
+        .status(block.status(), "Blocked");
   }
 
   /** Decides a request that is limited by this plan. */

@@ -343,6 +343,24 @@ class CallersApartTest {
     }
   }
 
+  /** Micronaut names few of these statuses: the others need the same answer. */
+  @ParameterizedTest
+  @ValueSource(ints = {400, 418, 422, 446, 451, 498, 499, 511, 520, 599})
+  void everyStatusReachesBlockedCallers(int status) {
+    try (TestServer server = start(LISTS, "limiter.block.status", status)) {
+      for (String accept : List.of("application/json", "text/html")) {
+        HttpResponse<String> address =
+            server.get("/nowhere", ADDRESS, "203.0.113.7", "Accept", accept);
+        HttpResponse<String> user =
+            server.get("/apart/user", ADDRESS, "203.0.113.8", USER, "mallory", "Accept", accept);
+
+        assertThat(List.of(address.statusCode(), user.statusCode())).containsOnly(status);
+        assertThat(address.body()).contains("This caller is blocked");
+        assertThat(user.body()).contains("This caller is blocked");
+      }
+    }
+  }
+
   @Test
   void aRefreshChangesTheLists() {
     try (TestServer server = start(LISTS)) {

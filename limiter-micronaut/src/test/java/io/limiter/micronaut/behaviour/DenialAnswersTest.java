@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.http.HttpResponse;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -146,15 +147,27 @@ class DenialAnswersTest {
     }
   }
 
-  /** A status that Micronaut does not know, 599, is no reason to fail. */
+  /** Micronaut names few of these statuses: the others are no reason to fail. */
   @ParameterizedTest
-  @CsvSource({"application", "problem"})
-  void anUnknownStatusIsSentAllTheSame(String body) {
-    try (TestServer server =
-        start(Map.of("limiter.denial.status", 599, "limiter.denial.body", body))) {
+  @CsvSource({
+    "400, application", "446, application", "498, application", "599, application",
+    "400, problem", "446, problem", "498, problem", "599, problem",
+    "400, template", "446, template", "498, template", "599, template"
+  })
+  void everyStatusReachesDeniedCallers(int status, String body) {
+    Map<String, Object> settings = new LinkedHashMap<>();
+    settings.put("limiter.denial.status", status);
+    settings.put("limiter.denial.duplicate-status", status);
+    settings.put("limiter.denial.body", body);
+    if (body.equals("template")) {
+      settings.put("limiter.denial.template.error", "no");
+    }
+    try (TestServer server = start(settings)) {
       HttpResponse<String> denied = second(server, "GET", "/denials/limited");
+      HttpResponse<String> duplicate = second(server, "POST", "/denials/duplicate");
 
-      assertThat(denied.statusCode()).isEqualTo(599);
+      assertThat(List.of(denied.statusCode(), duplicate.statusCode())).containsOnly(status);
+      assertThat(List.of(denied.body(), duplicate.body())).doesNotContain("");
       assertHeaders(denied);
     }
   }
