@@ -4,6 +4,7 @@ package io.limiter.core.redis.connection;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.SharedConnection;
@@ -12,6 +13,7 @@ import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -51,6 +53,9 @@ class ServerCheckTest {
                     "--cluster-config-file",
                     directory.resolve("nodes.conf").toString())
                 .start()) {
+      try (RedisClient client = RedisClient.create(redis.uri())) {
+        client.connect().sync().clusterAddSlots(IntStream.range(0, 16_384).toArray());
+      }
       SharedConnection connection =
           SharedConnection.open(RedisURI.create(redis.uri()), RedisSettings.defaults());
       try {
