@@ -8,11 +8,13 @@ import io.limiter.demo.settings.PackedService.Answer;
 import io.limiter.demo.settings.SettingsTable.Kind;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What settings do together, in a process. */
+@Tag("processes")
 class SettingCasesIT {
 
   private static final List<?> FIVE = List.of(Map.of("count", 5, "time", "60s"));

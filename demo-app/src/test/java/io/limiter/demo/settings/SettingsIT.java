@@ -29,6 +29,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every documented setting has its effect in a process, however it is set. */
+@Tag("processes")
 class SettingsIT {
 
   private static final Path DOCS = Path.of("..", "docs");

@@ -87,22 +87,12 @@ class LostConnectionTest {
   }
 
   @Test
-  @DisplayName("F7: 64 calls in flight when the connection is cut, 10 times")
+  @DisplayName("F7: 64 calls in flight when the connection is cut, after each number of replies")
   void nothingIsReplayed() {
-    cutInFlight(10);
-  }
-
-  @Test
-  @DisplayName("F7: 64 calls in flight when the connection is cut, 200 times")
-  void nothingIsEverReplayed() {
-    cutInFlight(200);
-  }
-
-  private void cutInFlight(int times) {
     try (FaultBench bench = FaultBench.start()) {
       LimitRequest call = call("in-flight", 1_000_000, HOUR);
-      for (int i = 0; i < times; i++) {
-        bench.proxy.cutAfterReplies(i % 64);
+      for (int replies = 0; replies < 64; replies++) {
+        bench.proxy.cutAfterReplies(replies);
         Collection<TimedVerdict> answers = Load.burst(bench.limiter, call, 64);
         assertThat(answers).allMatch(answer -> answer.verdict().isPresent());
         bench.assertHeals();
@@ -198,18 +188,9 @@ class LostConnectionTest {
   }
 
   @Test
-  @DisplayName("F37: the connection to Redis comes and goes, for three seconds")
+  @DisplayName("F37: the connection to Redis comes and goes, for twenty seconds")
   void aFlappingRedisDelaysNoCall() {
-    flap(Duration.ofSeconds(3));
-  }
-
-  @Test
-  @DisplayName("F37: the connection to Redis comes and goes, for a minute")
-  void aRedisThatFlapsForLongDelaysNoCall() {
-    flap(Duration.ofMinutes(1));
-  }
-
-  private void flap(Duration time) {
+    Duration time = Duration.ofSeconds(20);
     try (FaultBench bench = FaultBench.start()) {
       bench.proxy.flap(Duration.ofMillis(500));
       Collection<TimedVerdict> answers =
