@@ -93,7 +93,7 @@ final class Compare {
   static int run(List<String> files, PrintStream out) {
     if (files.size() != 2) {
       throw new UsageException(
-          "compare has %d files: give it two that --json has written, the older first"
+          "compare has %s files: give it two that --json has written, the older first"
               .formatted(files.size()));
     }
     Compare compare = new Compare(read(files.get(0)), read(files.get(1)));
@@ -131,7 +131,7 @@ final class Compare {
     }
     tables.removeIf(table -> table.rows().isEmpty());
     tables.forEach(table -> out.print(table.markdown()));
-    out.printf("%d of %d figures got worse.%n", worse, compared);
+    out.printf("%s of %s figures got worse.%n", worse, compared);
     out.flush();
   }
 

@@ -22,7 +22,7 @@ public final class Machine {
     OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     Map<String, String> about = new LinkedHashMap<>();
     about.put(
-        "processors", "%d, %s".formatted(Runtime.getRuntime().availableProcessors(), model()));
+        "processors", "%s, %s".formatted(Runtime.getRuntime().availableProcessors(), model()));
     about.put(
         "memory",
         String.format(Locale.ROOT, "%.1f GiB", (double) system.getTotalMemorySize() / (1L << 30)));

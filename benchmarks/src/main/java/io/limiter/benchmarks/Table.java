@@ -40,7 +40,7 @@ public final class Table {
   public Table row(Object... cells) {
     if (cells.length != columns.size()) {
       throw new IllegalArgumentException(
-          "A row of '%s' has %d cells: give it %d, %s"
+          "A row of '%s' has %s cells: give it %s, %s"
               .formatted(title, cells.length, columns.size(), columns));
     }
     rows.add(List.copyOf(Arrays.asList(cells)));

@@ -223,7 +223,7 @@ final class Instances {
   URI own(InetAddress visitor) {
     int port = first.getBean(EmbeddedServer.class).getPort();
     return URI.create(
-        "http://%s:%d".formatted(visitor instanceof Inet6Address ? "[::1]" : "127.0.0.1", port));
+        "http://%s:%s".formatted(visitor instanceof Inet6Address ? "[::1]" : "127.0.0.1", port));
   }
 
   /** Twelve calls, by turns to the first and the second. Blocks until they are answered. */

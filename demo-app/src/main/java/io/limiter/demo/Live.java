@@ -153,7 +153,7 @@ final class Live implements VerdictListener, NodeListener {
   private static HttpStatusException tooMany() {
     return new HttpStatusException(
         HttpStatus.SERVICE_UNAVAILABLE,
-        "%d pages are open: close one, and load this one again".formatted(MAX_PAGES));
+        "%s pages are open: close one, and load this one again".formatted(MAX_PAGES));
   }
 
   @Override
@@ -265,7 +265,7 @@ final class Live implements VerdictListener, NodeListener {
   @EventListener
   void onBan(LimiterEvent.CallerBanned banned) {
     report(
-        "A caller of %s is banned for %d s".formatted(banned.policy(), banned.ban().toSeconds()));
+        "A caller of %s is banned for %s s".formatted(banned.policy(), banned.ban().toSeconds()));
   }
 
   @EventListener

@@ -89,7 +89,7 @@ public final class Completion {
   private static void requireCost(int units) {
     if (units < 0 || units > Charge.MAX_COST) {
       throw new IllegalArgumentException(
-          "A call has cost %d units: give it 0 to %d".formatted(units, Charge.MAX_COST));
+          "A call has cost %s units: give it 0 to %s".formatted(units, Charge.MAX_COST));
     }
   }
 

@@ -30,7 +30,7 @@ public record LimitRequest(
     past = List.copyOf(past);
     if (past.size() > MAX_PAST) {
       throw new IllegalArgumentException(
-          "%d groups of past units: give it %d at most".formatted(past.size(), MAX_PAST));
+          "%s groups of past units: give it %s at most".formatted(past.size(), MAX_PAST));
     }
     if (charges.isEmpty() && duplicate.isEmpty()) {
       throw new IllegalArgumentException(
@@ -109,7 +109,7 @@ public record LimitRequest(
   private static LimitRequest of(Policy policy, StateKey counted, StateKey submission) {
     if (policy.stacks().size() > 1) {
       throw new IllegalArgumentException(
-          "The policy '%s' has %d stacks of rules, one for each subject: create a policy and a request for each stack, and join the requests with LimitRequest.and"
+          "The policy '%s' has %s stacks of rules, one for each subject: create a policy and a request for each stack, and join the requests with LimitRequest.and"
               .formatted(policy.name(), policy.stacks().size()));
     }
     List<Charge> charges =

@@ -56,7 +56,7 @@ public record Policy(
     }
     if (duplicates.isPresent() && duplicates.get().rules().size() != 1) {
       throw new IllegalArgumentException(
-          "The duplicate guard of the policy '%s' has %d rules: give it one"
+          "The duplicate guard of the policy '%s' has %s rules: give it one"
               .formatted(name, duplicates.get().rules().size()));
     }
     if (duplicates.isPresent() && duplicates.get().ban().isPresent()) {

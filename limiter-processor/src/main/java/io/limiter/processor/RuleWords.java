@@ -23,21 +23,21 @@ final class RuleWords {
     String units = units(planned);
     String numbers;
     if (rule instanceof ConcurrencyLimitRule) {
-      numbers = "%d calls at the same time".formatted(rule.count());
+      numbers = "%s calls at the same time".formatted(rule.count());
     } else if (rule instanceof TokenBucketRule bucket) {
       numbers =
-          "%d %s at once, and %d more in each %s"
+          "%s %s at once, and %s more in each %s"
               .formatted(rule.count(), units, bucket.refill(), time(bucket.interval()));
     } else if (rule instanceof LeakyBucketRule bucket) {
       numbers =
-          "%d %s in %s, evenly; up to %d wait"
+          "%s %s in %s, evenly; up to %s wait"
               .formatted(rule.count(), units, time(rule.window()), bucket.queue());
     } else if (rule instanceof CustomRule own) {
       numbers =
-          "%d %s in %s, by an algorithm of the service"
+          "%s %s in %s, by an algorithm of the service"
               .formatted(own.count(), units, time(own.window()));
     } else {
-      numbers = "%d %s in %s".formatted(rule.count(), units, time(rule.window()));
+      numbers = "%s %s in %s".formatted(rule.count(), units, time(rule.window()));
     }
     return numbers + " for " + subject(planned.source());
   }
@@ -45,7 +45,7 @@ final class RuleWords {
   /** Such as {@code 1 equal submission in 5 s for each client address}. */
   static String of(DuplicateGuard guard) {
     Rule rule = guard.stack().rules().get(0);
-    return "%d equal submission%s in %s for %s"
+    return "%s equal submission%s in %s for %s"
         .formatted(
             rule.count(),
             rule.count() == 1 ? "" : "s",

@@ -206,7 +206,7 @@ public final class Limits {
     Optional<Verdict> denied = store.deniedAfter(before);
     if (denied.isEmpty() && !expected.contains(status) && !(result instanceof Integer)) {
       return fail(
-          "%s ended with the status %d, and no limit denied it: expecting(%d) counts it as admitted, if that is how the call ends"
+          "%s ended with the status %s, and no limit denied it: expecting(%s) counts it as admitted, if that is how the call ends"
               .formatted(which, status, status));
     }
     return new Ended(OptionalInt.of(status), denied, decided, response);
@@ -227,7 +227,7 @@ public final class Limits {
       try {
         return stage.toCompletableFuture().get(LONGEST_SECONDS, TimeUnit.SECONDS);
       } catch (TimeoutException e) {
-        return fail("The call has no result after %d s".formatted(LONGEST_SECONDS), e);
+        return fail("The call has no result after %s s".formatted(LONGEST_SECONDS), e);
       }
     }
     if (result != null && Publishers.isConvertibleToPublisher(result)) {
@@ -256,7 +256,7 @@ public final class Limits {
      */
     public Calls thenAdmits(int calls) {
       if (calls < 0) {
-        throw new IllegalArgumentException("thenAdmits(%d): make 0 calls or more".formatted(calls));
+        throw new IllegalArgumentException("thenAdmits(%s): make 0 calls or more".formatted(calls));
       }
       int admitted = 0;
       for (int i = 1; i <= calls; i++) {
@@ -264,7 +264,7 @@ public final class Limits {
         Ended end = end(call, "Call " + made);
         if (end.denied.isPresent()) {
           return fail(
-              "Call %d was denied %s, by %s; expected: %d admitted, were: %d"
+              "Call %s was denied %s, by %s; expected: %s admitted, were: %s"
                   .formatted(made, end.how(), text(end.denied.get()), calls, admitted));
         }
         admitted++;
@@ -290,7 +290,7 @@ public final class Limits {
      */
     public DeniedCalls thenDenies(int calls) {
       if (calls < 1) {
-        throw new IllegalArgumentException("thenDenies(%d): make 1 call or more".formatted(calls));
+        throw new IllegalArgumentException("thenDenies(%s): make 1 call or more".formatted(calls));
       }
       Ended last = null;
       for (int i = 1; i <= calls; i++) {
@@ -298,7 +298,7 @@ public final class Limits {
         last = end(call, "Call " + made);
         if (last.denied.isEmpty()) {
           return fail(
-              "Call %d was admitted%s, and should have been denied%s"
+              "Call %s was admitted%s, and should have been denied%s"
                   .formatted(
                       made,
                       last.status.isPresent() ? " with the status " + last.status.getAsInt() : "",
@@ -383,7 +383,7 @@ public final class Limits {
       return condition
           ? this
           : fail(
-              "Call %d was denied %s, by %s; expected: %s"
+              "Call %s was denied %s, by %s; expected: %s"
                   .formatted(super.made, how(), text(verdict), what));
     }
 

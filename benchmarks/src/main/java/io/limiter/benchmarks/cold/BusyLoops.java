@@ -11,7 +11,7 @@ final class BusyLoops implements AutoCloseable {
 
   /** Checks now and then whether this process still exists: nothing else may be left to end it. */
   private static final String LOOP =
-      "while kill -0 %d 2>/dev/null; do i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; done";
+      "while kill -0 %s 2>/dev/null; do i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; done";
 
   private final List<Process> processes = new ArrayList<>();
 

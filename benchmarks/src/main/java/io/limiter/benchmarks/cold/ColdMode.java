@@ -73,7 +73,7 @@ public final class ColdMode implements Mode {
         for (Situation situation : all(situations)) {
           for (Finding found : situation.find()) {
             report.progress(
-                "round %d of %d: %s: %s"
+                "round %s of %s: %s: %s"
                     .formatted(
                         round, options.rounds(), found.situation(), found.answers().decided()));
             row(table, round, found);
@@ -90,7 +90,7 @@ public final class ColdMode implements Mode {
     }
     if (!inexact.isEmpty() && !options.quick()) {
       throw new IllegalStateException(
-          "Redis answered, and in %d of %d rows it did not decide all, or not what it should"
+          "Redis answered, and in %s of %s rows it did not decide all, or not what it should"
               .formatted(inexact.size(), table.rows().size()));
     }
   }

@@ -27,6 +27,6 @@ record Finding(
   String admittedText() {
     return admitted == expected
         ? Long.toString(admitted)
-        : "%d, not %d".formatted(admitted, expected);
+        : "%s, not %s".formatted(admitted, expected);
   }
 }

@@ -118,7 +118,7 @@ final class Situations {
       int number = busy * Runtime.getRuntime().availableProcessors();
       try (BusyLoops loops = BusyLoops.start(number, ANYWHERE)) {
         return find(
-            "two warm demos and %d busy loops: 400 × /partners in bursts of %d"
+            "two warm demos and %s busy loops: 400 × /partners in bursts of %s"
                 .formatted(number, BURST),
             REDIS,
             OK,

@@ -94,7 +94,7 @@ public final class BatchMode implements Mode {
   }
 
   private static String name(int size, boolean shared) {
-    return "%d, %s".formatted(size, shared ? "shared" : "each a command");
+    return "%s, %s".formatted(size, shared ? "shared" : "each a command");
   }
 
   private static Table batches(
@@ -157,7 +157,7 @@ public final class BatchMode implements Mode {
           found.ratio(shared, single, CLIENT));
     }
     return table.note(
-        "%,d subjects in turn, each with %d calls before. The calls of a turn leave in one packet, and the next turn begins when all are answered. µs of the process, of a command and of the client as in `engine`; the first and the last are those of one decision. An estimate bounds the calls of a command: of rules with long logs, %d calls are two commands."
+        "%,d subjects in turn, each with %s calls before. The calls of a turn leave in one packet, and the next turn begins when all are answered. µs of the process, of a command and of the client as in `engine`; the first and the last are those of one decision. An estimate bounds the calls of a command: of rules with long logs, %s calls are two commands."
             .formatted(subjects, options.quick() ? 0 : CALLS_BEFORE, MOST));
   }
 

@@ -34,11 +34,11 @@ final class Bytes {
         new Table(
                 "What a subject takes of Redis' memory",
                 "rules",
-                "bytes after %d calls".formatted(FEW),
+                "bytes after %s calls".formatted(FEW),
                 "bytes after %,d".formatted(MANY),
                 "bytes a unit",
                 "goal")
-            .lessIsBetter("bytes after %d calls".formatted(FEW), "bytes after %,d".formatted(MANY));
+            .lessIsBetter("bytes after %s calls".formatted(FEW), "bytes after %,d".formatted(MANY));
     for (Policy policy : Stacks.all()) {
       long few = after(policy, FEW);
       long many = after(policy, MANY);

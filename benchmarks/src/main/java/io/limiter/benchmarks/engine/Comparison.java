@@ -111,7 +111,7 @@ final class Comparison {
     }
     return table
         .note(
-            "%,d subjects in turn, each with %d calls before; %d in flight on one connection. Client and Redis share the machine, so the client's own work counts; µs of the client are those of its processor."
+            "%,d subjects in turn, each with %s calls before; %s in flight on one connection. Client and Redis share the machine, so the client's own work counts; µs of the client are those of its processor."
                 .formatted(subjects, options.quick() ? 0 : CALLS_BEFORE, IN_FLIGHT))
         .note("Two rules are 1,000 in 60 s and 10,000 in 3,600 s, but for the logs of 1, 4 and 8.");
   }

@@ -73,7 +73,7 @@ final class Growth {
       subjects.add(label("subjects", many), full(policy, many, limiter::record));
     }
     table(
-        "Redis CPU as subjects grow, full logs of %d units".formatted(COUNT_OF_SUBJECTS),
+        "Redis CPU as subjects grow, full logs of %s units".formatted(COUNT_OF_SUBJECTS),
         subjects.run(),
         "growth-subjects.svg",
         BY_SUBJECTS);

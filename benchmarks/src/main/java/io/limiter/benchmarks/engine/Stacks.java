@@ -68,7 +68,7 @@ final class Stacks {
   /** This number of rules of the log, with different counts and windows. */
   static Policy logs(int rules) {
     return Policy.of(
-        "log, %d rule%s".formatted(rules, rules == 1 ? "" : "s"),
+        "log, %s rule%s".formatted(rules, rules == 1 ? "" : "s"),
         IntStream.rangeClosed(1, rules)
             .mapToObj(i -> SlidingWindowLog.of(1_000L * i, ofMinutes(i)))
             .toArray(Rule[]::new));

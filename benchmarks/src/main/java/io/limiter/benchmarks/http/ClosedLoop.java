@@ -30,7 +30,7 @@ final class ClosedLoop implements Generator {
       return run.answers.over(nanos / 1e9, 0);
     } catch (TimeoutException silent) {
       throw new IllegalStateException(
-          "%s leaves requests without an answer for %d s: see what it logs"
+          "%s leaves requests without an answer for %s s: see what it logs"
               .formatted(uri, GRACE_SECONDS),
           silent);
     } catch (ExecutionException e) {

@@ -32,7 +32,7 @@ enum Expected {
             && answer.body().contains("\"message\"");
     if (answer.statusCode() != status || hasFields != limited || denied != (this == DENIED)) {
       throw new IllegalStateException(
-          "%s should have answered %s, and has answered %d with %s and '%s'"
+          "%s should have answered %s, and has answered %s with %s and '%s'"
               .formatted(
                   answer.uri(), this, answer.statusCode(), answer.headers().map(), answer.body()));
     }
@@ -47,7 +47,7 @@ enum Expected {
     long allowed = this == DENIED ? 1 : 0;
     if (load.errors() > 0 || load.answers() == 0 || others > allowed) {
       throw new IllegalStateException(
-          "%s should have answered all with %d: of %d answers %d had another status, and %d are missing"
+          "%s should have answered all with %s: of %s answers %s had another status, and %s are missing"
               .formatted(route, status, load.answers(), others, load.errors()));
     }
   }

@@ -137,7 +137,7 @@ public final class IncidentMode implements Mode {
         client.send(request(demo, method, path, KEY, value), BodyHandlers.ofString());
     if (response.statusCode() != 200) {
       throw new IllegalStateException(
-          "%s %s was answered %d: %s"
+          "%s %s was answered %s: %s"
               .formatted(method, path, response.statusCode(), response.body()));
     }
     return response.body();

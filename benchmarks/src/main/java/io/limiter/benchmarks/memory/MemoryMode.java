@@ -40,7 +40,7 @@ public final class MemoryMode implements Mode {
   private record Case(boolean admitted, int subjects, int threads) {
 
     String title() {
-      return "Decisions in memory, %s, %,d subject%s, %d thread%s"
+      return "Decisions in memory, %s, %,d subject%s, %s thread%s"
           .formatted(
               admitted ? "all admitted" : "nearly all denied",
               subjects,

@@ -69,7 +69,7 @@ public final class BarChart {
           2);
       Double mark = marks.get(bar.getKey());
       if (mark != null) {
-        svg.path("M%s %dv%d".formatted(Svg.number(x(mark, most)), top - 3, BAR + 6), Svg.INK, 3);
+        svg.path("M%s %sv%s".formatted(Svg.number(x(mark, most)), top - 3, BAR + 6), Svg.INK, 3);
       }
       double end = Math.max(value.max(), mark == null ? 0 : mark);
       svg.text(x(end, most) + 6, middle + 4, "start", Spread.text(value.median()));

@@ -49,12 +49,12 @@ public final class LineChart {
     Svg svg = new Svg();
     for (int power = (int) Math.ceil(first); power <= last; power++) {
       double x = LEFT + (RIGHT - LEFT) * (power - first) / width;
-      svg.path("M%s %dV%d".formatted(Svg.number(x), TOP, BOTTOM), Svg.LINE, 1);
+      svg.path("M%s %sV%s".formatted(Svg.number(x), TOP, BOTTOM), Svg.LINE, 1);
       svg.text(x, BOTTOM + 18, "middle", String.format(Locale.ROOT, "%,.0f", Math.pow(10, power)));
     }
     for (double value : new double[] {0, 1, most}) {
       double y = y(value, most);
-      svg.path("M%d %sH%d".formatted(LEFT, Svg.number(y), RIGHT), Svg.LINE, 1);
+      svg.path("M%s %sH%s".formatted(LEFT, Svg.number(y), RIGHT), Svg.LINE, 1);
       svg.text(LEFT - 6, y + 4, "end", Svg.number(value));
     }
     int number = 0;

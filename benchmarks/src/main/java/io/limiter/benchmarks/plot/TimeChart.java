@@ -74,7 +74,7 @@ public final class TimeChart {
     }
     for (double value : new double[] {0, top / 2, top}) {
       double y = end - PLOT * value / top;
-      svg.path("M%d %sH%d".formatted(LEFT, Svg.number(y), RIGHT), Svg.LINE, 1);
+      svg.path("M%s %sH%s".formatted(LEFT, Svg.number(y), RIGHT), Svg.LINE, 1);
       svg.text(LEFT - 6.0, y + 4, "end", text(value));
     }
     for (int at = 0; at <= seconds; at += LABEL_STEP) {
@@ -103,7 +103,7 @@ public final class TimeChart {
         x = LEFT;
       }
       int y = LEGEND + ROW * row;
-      svg.path("M%d %dh18".formatted(x, y - 4), colour(number), 2, isDashed(number));
+      svg.path("M%s %sh18".formatted(x, y - 4), colour(number), 2, isDashed(number));
       svg.text(x + 24.0, y, "start", name);
       x += width;
       number++;

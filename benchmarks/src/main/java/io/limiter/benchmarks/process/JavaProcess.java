@@ -109,12 +109,12 @@ public final class JavaProcess implements AutoCloseable {
     while (!done.getAsBoolean()) {
       if (ended(LOOK_NANOS, TimeUnit.NANOSECONDS)) {
         throw new IllegalStateException(
-            "%s ended with %d before it %s. Its output:%n%s"
+            "%s ended with %s before it %s. Its output:%n%s"
                 .formatted(name, process.exitValue(), what, lastWords()));
       }
       if (System.nanoTime() - began > LONGEST_START.toNanos()) {
         throw new IllegalStateException(
-            "%s had not %s within %d s. Its output:%n%s"
+            "%s had not %s within %s s. Its output:%n%s"
                 .formatted(name, what, LONGEST_START.toSeconds(), lastWords()));
       }
     }

@@ -41,7 +41,7 @@ record NoOpScript(String text, String sha) {
     int rules = size / RULES;
     if (values.length != 2 || rules < 1 || rules > MAX_RULES || size % RULES > 0) {
       throw new IllegalStateException(
-          "A decision with %d arguments and the size %d in the first: the no-op script stands in for rules of one log only"
+          "A decision with %s arguments and the size %s in the first: the no-op script stands in for rules of one log only"
               .formatted(values.length, size));
     }
     return ofRules(rules);

@@ -43,7 +43,7 @@ public final class ManyPolicies {
       }
     }
     System.out.printf(
-        "policies %d, start %.0f ms, refresh %.1f ms%n",
+        "policies %s, start %.0f ms, refresh %.1f ms%n",
         POLICIES, median(starts), median(refreshes));
   }
 

@@ -229,7 +229,7 @@ final class CellArray {
   /** The complete state that affects decisions. */
   @Override
   public String toString() {
-    return "Cells[cells=%s, others=%s, ban=%s, newest=%d, shift=%d]"
+    return "Cells[cells=%s, others=%s, ban=%s, newest=%s, shift=%s]"
         .formatted(
             Arrays.asList(cells).subList(0, own),
             Arrays.asList(cells).subList(own, cells.length),

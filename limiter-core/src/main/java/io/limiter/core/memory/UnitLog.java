@@ -215,7 +215,7 @@ final class UnitLog {
     long[] stamps = new long[size];
     Arrays.setAll(stamps, this::stampMicros);
     String log =
-        "UnitLog[stamps=%s, shift=%d, keep=%d, horizon=%d, until=%d]"
+        "UnitLog[stamps=%s, shift=%s, keep=%s, horizon=%s, until=%s]"
             .formatted(Arrays.toString(stamps), shiftMicros, keep, horizonMicros, untilMicros);
     return cells == null ? log : log + " " + cells;
   }

@@ -77,7 +77,7 @@ public interface OverrideTable {
       if (kept.size() >= SubjectOverride.MAX_OVERRIDES && !kept.containsKey(override.tag())) {
         return CompletableFuture.failedFuture(
             new IllegalStateException(
-                "There are %d overrides already: remove one that is not needed"
+                "There are %s overrides already: remove one that is not needed"
                     .formatted(SubjectOverride.MAX_OVERRIDES)));
       }
       kept.put(override.tag(), new Kept(override, System.nanoTime() + override.left().toNanos()));

@@ -39,7 +39,7 @@ public record SubjectOverride(String tag, String policy, Map<String, Long> count
     counts = Map.copyOf(counts);
     if (counts.size() > MAX_COUNTS) {
       throw new IllegalArgumentException(
-          "%d counts in one override: give it %d at most".formatted(counts.size(), MAX_COUNTS));
+          "%s counts in one override: give it %s at most".formatted(counts.size(), MAX_COUNTS));
     }
   }
 

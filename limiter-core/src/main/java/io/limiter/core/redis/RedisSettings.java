@@ -74,7 +74,7 @@ public record RedisSettings(
     }
     if (batchSize < 1 || batchSize > MAX_BATCH_SIZE) {
       throw new IllegalArgumentException(
-          "The batch size %d is not usable: give it 1 to %d".formatted(batchSize, MAX_BATCH_SIZE));
+          "The batch size %s is not usable: give it 1 to %s".formatted(batchSize, MAX_BATCH_SIZE));
     }
   }
 
@@ -286,7 +286,7 @@ public record RedisSettings(
     public static KeySecret of(String text) {
       if (text.length() < MIN_LENGTH || text.chars().distinct().count() == 1) {
         throw new IllegalArgumentException(
-            "The key secret, of %d characters, is not usable: give it %d or more random ones"
+            "The key secret, of %s characters, is not usable: give it %s or more random ones"
                 .formatted(text.length(), MIN_LENGTH));
       }
       return new KeySecret(text.getBytes(StandardCharsets.UTF_8));

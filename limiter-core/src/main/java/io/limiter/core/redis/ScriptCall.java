@@ -351,7 +351,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
       end(
           new StoreException(
               FailureReason.PROCESS_LATE,
-              "The event loop of the connection to %s did not run for %d of %d ms"
+              "The event loop of the connection to %s did not run for %s of %s ms"
                   .formatted(
                       node.name(),
                       TimeUnit.NANOSECONDS.toMillis(standstillNanos),

@@ -94,7 +94,7 @@ final class UnitScripts {
       nodes.renew(key); // the connection is out of step
       throw new StoreException(
           FailureReason.ERROR,
-          "Redis answered a renewal with %s bytes instead of %d"
+          "Redis answered a renewal with %s bytes instead of %s"
               .formatted(stamps == null ? "no" : stamps.length, STAMP * permits.size()),
           null);
     }

@@ -101,7 +101,7 @@ public final class DenyCache implements LimitStore {
       LongSupplier nanos) {
     if (size < 1 || size > MAX_SIZE) {
       throw new IllegalArgumentException(
-          "A deny cache of the size %d: give it 1 to %d".formatted(size, MAX_SIZE));
+          "A deny cache of the size %s: give it 1 to %s".formatted(size, MAX_SIZE));
     }
     if (maxAge.isNegative() || maxAge.isZero() || maxAge.compareTo(MAX_AGE) > 0) {
       throw new IllegalArgumentException(

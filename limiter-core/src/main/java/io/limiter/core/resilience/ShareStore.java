@@ -44,7 +44,7 @@ public final class ShareStore implements LimitStore {
   public ShareStore(LimitStore store, int instances) {
     if (instances < 1) {
       throw new IllegalArgumentException(
-          "Limits divided among %d instances: give it 1 or more".formatted(instances));
+          "Limits divided among %s instances: give it 1 or more".formatted(instances));
     }
     this.store = store;
     this.instances = instances;

@@ -34,7 +34,7 @@ public record CustomRule(
     if (parameters.size() > MAX_PARAMETERS
         || parameters.stream().anyMatch(number -> !Double.isFinite(number))) {
       throw new IllegalArgumentException(
-          "The rule '%s' has the parameters %s: give it at most %d finite numbers"
+          "The rule '%s' has the parameters %s: give it at most %s finite numbers"
               .formatted(name, parameters, MAX_PARAMETERS));
     }
     if (!algorithm.name().matches("[a-z0-9-]{1,32}")) {
@@ -44,7 +44,7 @@ public record CustomRule(
     }
     if (algorithm.stateSize() < 1 || algorithm.stateSize() > CustomAlgorithm.MAX_STATE) {
       throw new IllegalArgumentException(
-          "The algorithm '%s' remembers %d numbers: give it 1 to %d"
+          "The algorithm '%s' remembers %s numbers: give it 1 to %s"
               .formatted(algorithm.name(), algorithm.stateSize(), CustomAlgorithm.MAX_STATE));
     }
   }

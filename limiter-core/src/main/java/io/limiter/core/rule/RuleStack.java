@@ -111,7 +111,7 @@ public final class RuleStack {
   public static RuleStack of(List<? extends Rule> rules) {
     if (rules.isEmpty() || rules.size() > MAX_RULES) {
       throw new IllegalArgumentException(
-          "%d rules in one stack: give it 1 to %d".formatted(rules.size(), MAX_RULES));
+          "%s rules in one stack: give it 1 to %s".formatted(rules.size(), MAX_RULES));
     }
     Set<String> names = new HashSet<>();
     for (Rule rule : rules) {
@@ -273,7 +273,7 @@ public final class RuleStack {
     boolean valid = !name.isEmpty() && name.length() <= Rule.MAX_NAME && isPrintable(name);
     if (!valid) {
       throw new IllegalArgumentException(
-          "The %s name '%s' is not usable: give it 1 to %d printable ASCII characters, without space, quote or backslash"
+          "The %s name '%s' is not usable: give it 1 to %s printable ASCII characters, without space, quote or backslash"
               .formatted(what, name, Rule.MAX_NAME));
     }
     return name;
@@ -284,7 +284,7 @@ public final class RuleStack {
     requireName("rule", name);
     if (count < 1 || count > max) {
       throw new IllegalArgumentException(
-          "The rule '%s' has count %d: give it 1 to %d".formatted(name, count, max));
+          "The rule '%s' has count %s: give it 1 to %s".formatted(name, count, max));
     }
     requireWindow("The rule '" + name + "' has a window of", window);
   }

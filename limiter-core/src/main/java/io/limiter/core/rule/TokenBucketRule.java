@@ -39,11 +39,11 @@ public record TokenBucketRule(
     RuleStack.requireNumbers(name, count, MAX_COUNT, interval);
     if (refill < 1 || refill > MAX_COUNT) {
       throw new IllegalArgumentException(
-          "The rule '%s' has a refill of %d: give it 1 to %d".formatted(name, refill, MAX_COUNT));
+          "The rule '%s' has a refill of %s: give it 1 to %s".formatted(name, refill, MAX_COUNT));
     }
     if (initial < 0 || initial > count) {
       throw new IllegalArgumentException(
-          "The rule '%s' has %d initial tokens: give it 0 to %d, its capacity"
+          "The rule '%s' has %s initial tokens: give it 0 to %s, its capacity"
               .formatted(name, initial, count));
     }
     if (greedy) {
@@ -51,7 +51,7 @@ public record TokenBucketRule(
       BigInteger part = micros.gcd(BigInteger.valueOf(refill));
       if (micros.divide(part).multiply(BigInteger.valueOf(count)).compareTo(EXACT) > 0) {
         throw new IllegalArgumentException(
-            "The rule '%s' refills %d in %s, which cannot be counted exactly up to %d: give it rounder numbers, or a shorter interval"
+            "The rule '%s' refills %s in %s, which cannot be counted exactly up to %s: give it rounder numbers, or a shorter interval"
                 .formatted(name, refill, interval, count));
       }
     }

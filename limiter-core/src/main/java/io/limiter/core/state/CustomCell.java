@@ -105,7 +105,7 @@ final class CustomCell implements Cell {
 
   @Override
   public String toString() {
-    return "CustomCell[%s, written=%d, numbers=%s]"
+    return "CustomCell[%s, written=%s, numbers=%s]"
         .formatted(rule.algorithm().name(), writtenMicros, Arrays.toString(numbers));
   }
 
@@ -176,7 +176,7 @@ final class CustomCell implements Cell {
     private double[] checked(double[] state) {
       if (state.length != rule.algorithm().stateSize()) {
         throw failure(
-            "returned %d state values instead of %d"
+            "returned %s state values instead of %s"
                 .formatted(state.length, rule.algorithm().stateSize()),
             null);
       }

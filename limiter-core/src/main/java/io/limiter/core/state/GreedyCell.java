@@ -52,7 +52,7 @@ record GreedyCell(
 
   @Override
   public String meaning() {
-    return "bucket %d %s %b".formatted(rule.refill(), rule.interval(), true);
+    return "bucket %s %s %b".formatted(rule.refill(), rule.interval(), true);
   }
 
   @Override
@@ -154,7 +154,7 @@ record GreedyCell(
 
   @Override
   public String toString() {
-    return "GreedyCell[begun=%b, last=%d, debt=%d]".formatted(begun, lastMicros, debt);
+    return "GreedyCell[begun=%b, last=%s, debt=%s]".formatted(begun, lastMicros, debt);
   }
 
   private static final class GreedyFilling extends CellReadout.Computed {

@@ -38,7 +38,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long u
 
   @Override
   public String meaning() {
-    return "bucket %d %s %b".formatted(rule.refill(), rule.interval(), false);
+    return "bucket %s %s %b".formatted(rule.refill(), rule.interval(), false);
   }
 
   @Override
@@ -148,7 +148,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long u
 
   @Override
   public String toString() {
-    return "IntervalCell[begun=%b, last=%d, used=%d]".formatted(begun, lastMicros, used);
+    return "IntervalCell[begun=%b, last=%s, used=%s]".formatted(begun, lastMicros, used);
   }
 
   private static final class Filling extends CellReadout.Computed {

@@ -47,7 +47,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
 
   @Override
   public String meaning() {
-    return "leaky %d %s".formatted(rule.count(), rule.window());
+    return "leaky %s %s".formatted(rule.count(), rule.window());
   }
 
   @Override
@@ -241,7 +241,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
 
   @Override
   public String toString() {
-    return "LeakyCell[last=%d, ahead=%d, gap=%s]".formatted(lastMicros, ahead, gap);
+    return "LeakyCell[last=%s, ahead=%s, gap=%s]".formatted(lastMicros, ahead, gap);
   }
 
   private static final class Waiting implements CellReadout {

@@ -165,7 +165,7 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
 
   @Override
   public String toString() {
-    return "WindowCell[start=%d, end=%d, used=%d]".formatted(startMicros, endMicros, used);
+    return "WindowCell[start=%s, end=%s, used=%s]".formatted(startMicros, endMicros, used);
   }
 
   private static long micros(ZoneOffset offset) {

@@ -41,7 +41,7 @@ public final class ForwardedHeader {
   public static ForwardedHeader named(String name) {
     if (name.length() > MAX_NAME || !IpAddress.isName(name, 0, name.length())) {
       throw new IllegalArgumentException(
-          "give it the name of one header, of 1 to %d letters, digits and ._-: X-Forwarded-For, Forwarded, or one that contains only the client's address"
+          "give it the name of one header, of 1 to %s letters, digits and ._-: X-Forwarded-For, Forwarded, or one that contains only the client's address"
               .formatted(MAX_NAME));
     }
     return new ForwardedHeader(

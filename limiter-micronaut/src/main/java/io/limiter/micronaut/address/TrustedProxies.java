@@ -31,7 +31,7 @@ public final class TrustedProxies {
   public static TrustedProxies of(List<String> written) {
     if (written.size() > MAX) {
       throw new IllegalArgumentException(
-          "%d entries: give at most %d, wider networks in place of single addresses"
+          "%s entries: give at most %s, wider networks in place of single addresses"
               .formatted(written.size(), MAX));
     }
     return new TrustedProxies(
@@ -110,12 +110,12 @@ public final class TrustedProxies {
       boolean ipv4 = first.isIpv4() && network.bits >= BEFORE_IPV4;
       if (network.bits < (ipv4 ? BEFORE_IPV4 + WIDEST_IPV4 : WIDEST_IPV6)) {
         throw new IllegalArgumentException(
-            "this network is too wide: write narrower ones, none wider than /%d"
+            "this network is too wide: write narrower ones, none wider than /%s"
                 .formatted(ipv4 ? WIDEST_IPV4 : WIDEST_IPV6));
       }
       if (!first.masked(network.bits).equals(first)) {
         throw new IllegalArgumentException(
-            "the address has bits set after its first %d bits: write that address without /%d, or the network's first one"
+            "the address has bits set after its first %s bits: write that address without /%s, or the network's first one"
                 .formatted(written, written));
       }
       return network;

@@ -89,7 +89,7 @@ final class ServerLimitsFilter {
     ServerRateLimitException rejection(String reason) {
       Duration pause = Duration.ofNanos(Math.max(0, pauseNanos()));
       return new ServerRateLimitException(
-          "%s requires a pause of another %d ms: %s".formatted(name, pause.toMillis(), reason),
+          "%s requires a pause of another %s ms: %s".formatted(name, pause.toMillis(), reason),
           pause);
     }
   }
@@ -103,7 +103,7 @@ final class ServerLimitsFilter {
     if (server.waiting.incrementAndGet() > configuration.maxWaiters()) {
       server.waiting.decrementAndGet();
       throw server.rejection(
-          "%d calls wait already, the most that limiter.client.max-waiters permits"
+          "%s calls wait already, the most that limiter.client.max-waiters permits"
               .formatted(configuration.maxWaiters()));
     }
     CompletableFuture<Optional<HttpResponse<?>>> turn = new CompletableFuture<>();
@@ -120,7 +120,7 @@ final class ServerLimitsFilter {
     } else if (System.nanoTime() + pause - latestNanos > 0) {
       turn.completeExceptionally(
           server.rejection(
-              "this is longer than limiter.client.max-wait = %d ms"
+              "this is longer than limiter.client.max-wait = %s ms"
                   .formatted(configuration.maxWait().toMillis())));
     } else {
       var unused = timer.schedule(() -> await(server, turn, latestNanos), pause);

@@ -12,7 +12,7 @@ final class Bounds {
   static void require(String property, long value, long least, long most) {
     if (value < least || value > most) {
       throw new ConfigurationException(
-          "%s = %d: give it %d to %d".formatted(property, value, least, most));
+          "%s = %s: give it %s to %s".formatted(property, value, least, most));
     }
   }
 
@@ -22,7 +22,7 @@ final class Bounds {
         value,
         least,
         most,
-        "%d ms to %d ms".formatted(least.toMillis(), most.toMillis()));
+        "%s ms to %s ms".formatted(least.toMillis(), most.toMillis()));
   }
 
   /**
@@ -32,7 +32,7 @@ final class Bounds {
       String property, Duration value, Duration least, Duration most, String range) {
     if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
       throw new ConfigurationException(
-          "%s = %d ms: give it %s".formatted(property, value.toMillis(), range));
+          "%s = %s ms: give it %s".formatted(property, value.toMillis(), range));
     }
   }
 }

@@ -186,7 +186,7 @@ public final class CallerConfiguration {
     private static List<byte[]> digests(List<String> tokens) {
       if (tokens.size() > MAX_TOKENS) {
         throw new ConfigurationException(
-            "%s.tokens: %d entries: give at most %d".formatted(PREFIX, tokens.size(), MAX_TOKENS));
+            "%s.tokens: %s entries: give at most %s".formatted(PREFIX, tokens.size(), MAX_TOKENS));
       }
       return tokens.stream().map(String::strip).map(ExemptConfiguration::digest).toList();
     }
@@ -267,7 +267,7 @@ public final class CallerConfiguration {
         return Integer.parseInt(written);
       } catch (NumberFormatException mistake) {
         throw new ConfigurationException(
-            "%s.status = %s: give it %d to %d".formatted(PREFIX, written, MIN_STATUS, MAX_STATUS),
+            "%s.status = %s: give it %s to %s".formatted(PREFIX, written, MIN_STATUS, MAX_STATUS),
             mistake);
       }
     }

@@ -112,7 +112,7 @@ public record DenialConfiguration(
   private static DenialText text(String kind, int status, String code, String message) {
     if (status < 400 || status > 599) {
       throw new ConfigurationException(
-          "%s.%sstatus = %d: give it an error status, 400 to 599".formatted(PREFIX, kind, status));
+          "%s.%sstatus = %s: give it an error status, 400 to 599".formatted(PREFIX, kind, status));
     }
     if (code.isBlank()) {
       throw new ConfigurationException(

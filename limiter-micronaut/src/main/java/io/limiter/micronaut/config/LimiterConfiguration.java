@@ -164,7 +164,7 @@ public record LimiterConfiguration(
     public DenyCacheConfiguration {
       if (maxSize < 1 || maxSize > DenyCache.MAX_SIZE) {
         throw new ConfigurationException(
-            "%s.max-size = %d: give it 1 to %d, or set %s.enabled = false"
+            "%s.max-size = %s: give it 1 to %s, or set %s.enabled = false"
                 .formatted(PREFIX, maxSize, DenyCache.MAX_SIZE, PREFIX));
       }
       if (maxAge.isNegative() || maxAge.isZero() || maxAge.compareTo(DenyCache.MAX_AGE) > 0) {
@@ -202,7 +202,7 @@ public record LimiterConfiguration(
     private static void requirePositive(String name, int number) {
       if (number < 1) {
         throw new ConfigurationException(
-            "%s.%s = %d: give it 1 or more".formatted(PREFIX, name, number));
+            "%s.%s = %s: give it 1 or more".formatted(PREFIX, name, number));
       }
     }
   }

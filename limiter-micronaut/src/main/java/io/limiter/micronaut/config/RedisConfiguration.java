@@ -166,7 +166,7 @@ public record RedisConfiguration(
       settings = settings.withBatchSize(batchSize);
     } catch (IllegalArgumentException e) {
       throw new ConfigurationException(
-          "limiter.redis.batch-size = %d: %s".formatted(batchSize, e.getMessage()), e);
+          "limiter.redis.batch-size = %s: %s".formatted(batchSize, e.getMessage()), e);
     }
     return keySecret.map(settings::withKeySecret).orElse(settings);
   }

@@ -252,7 +252,7 @@ final class SettingsReader {
     Map<String, Draft> of = tiers.computeIfAbsent(tier.group(1), any -> new HashMap<>());
     if (tiers.size() > LimitSettings.MAX_TIERS) {
       throw origin(key, value)
-          .mistake("there may be %d tiers at most".formatted(LimitSettings.MAX_TIERS));
+          .mistake("there may be %s tiers at most".formatted(LimitSettings.MAX_TIERS));
     }
     String prefix = LimitSettings.TIERS + '.' + tier.group(1) + '.';
     if (key.substring(prefix.length()).contains(RULES)) {
@@ -423,7 +423,7 @@ final class SettingsReader {
                   known.members().with(members(prefix, PolicyMember.ofPolicy().values())));
       List<MemberSet> rules = new ArrayList<>(known.rules().orElse(List.of()));
       for (int i = 0; i < rules.size(); i++) {
-        String rule = "%s%s[%d]".formatted(prefix, RULES, i);
+        String rule = "%s%s[%s]".formatted(prefix, RULES, i);
         rules.set(i, rules.get(i).with(members(rule, PolicyMember.ofRule().values())));
       }
       changed = known.rules().isPresent() ? changed.withListedRules(rules) : changed;
@@ -441,7 +441,7 @@ final class SettingsReader {
       for (int i = 0; i < known.size(); i++) {
         Map<String, Origin> route = new TreeMap<>(known.get(i));
         for (String member : Route.MEMBERS) {
-          find("%s[%d].%s".formatted(LimitSettings.ROUTES, i, member))
+          find("%s[%s].%s".formatted(LimitSettings.ROUTES, i, member))
               .ifPresent(value -> route.put(member, value));
         }
         changed.add(route);

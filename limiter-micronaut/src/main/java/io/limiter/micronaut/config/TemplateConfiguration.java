@@ -168,7 +168,7 @@ public final class TemplateConfiguration {
           throw mistake(
               path,
               group.parts.keySet(),
-              "there is no item [%d]: number the items of a list from 0".formatted(i));
+              "there is no item [%s]: number the items of a list from 0".formatted(i));
         }
         items.add(whole(append(path, i), group.parts.get(i)));
       }

@@ -46,7 +46,7 @@ public final class TextTemplate {
         String name = end < 0 ? "" : text.substring(at + 1, end);
         if (name.isBlank() || name.indexOf('{') >= 0) {
           throw new IllegalArgumentException(
-              "the brace at character %d does not begin a placeholder: write {name}, or {{ for a brace"
+              "the brace at character %s does not begin a placeholder: write {name}, or {{ for a brace"
                   .formatted(at + 1));
         }
         addPlain(pieces, plain);

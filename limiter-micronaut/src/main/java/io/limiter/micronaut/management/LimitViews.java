@@ -162,7 +162,7 @@ final class LimitViews {
     return verdict.rules().stream()
         .map(
             rule ->
-                ", %s %d/%d"
+                ", %s %s/%s"
                     .formatted(rule.rule().name(), rule.remaining(), rule.rule().capacity()))
         .collect(Collectors.joining("", outcome, ""));
   }

@@ -330,7 +330,7 @@ final class RequestBody {
     }
     if (text.length() > MAX_VALUE) {
       throw mistake(
-          "The %s has %d characters: give it %d at most"
+          "The %s has %s characters: give it %s at most"
               .formatted(where, text.length(), MAX_VALUE));
     }
     return text;

@@ -156,7 +156,7 @@ public final class CompileTimeCheck {
         Rule stricter = rules.get(j);
         if (i != j && neverDeniesBeside(rule, stricter) && (i > j || !same(rule, stricter))) {
           found.add(
-              "%s: @RateRule = %s: it never denies a call, since the rule '%s' admits at most %d in the same time: remove it, or give it other numbers"
+              "%s: @RateRule = %s: it never denies a call, since the rule '%s' admits at most %s in the same time: remove it, or give it other numbers"
                   .formatted(
                       method, rule.name(), stricter.name(), admitted(stricter, rule.window())));
           break;

@@ -149,7 +149,7 @@ public record CompletionPlan(
         int cost = bean.get().of(result);
         if (cost < 0 || cost > Charge.MAX_COST) {
           throw new IllegalStateException(
-              "It returned %d: let it return 0 to %d".formatted(cost, Charge.MAX_COST));
+              "It returned %s: let it return 0 to %s".formatted(cost, Charge.MAX_COST));
         }
         return OptionalInt.of(cost);
       } catch (Throwable broken) { // the call itself has been made

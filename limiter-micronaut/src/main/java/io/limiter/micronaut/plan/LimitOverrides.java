@@ -245,7 +245,7 @@ public final class LimitOverrides
           tags.isEmpty()
               ? "The policy '%s' has no rules for this subject that an override could change"
                   .formatted(subject.policy().name())
-              : "A request under the policy '%s' for %d subjects: make an override for each of them"
+              : "A request under the policy '%s' for %s subjects: make an override for each of them"
                   .formatted(subject.policy().name(), tags.size()));
     }
     return tag(subject.charge(0).key());

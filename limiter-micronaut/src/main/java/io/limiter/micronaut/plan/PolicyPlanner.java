@@ -396,7 +396,7 @@ final class PolicyPlanner {
             cost.get()
                 .origin()
                 .mistake(
-                    "the rule '%s' admits %d at once, so no call could ever be admitted: lower the cost, or raise its count"
+                    "the rule '%s' admits %s at once, so no call could ever be admitted: lower the cost, or raise its count"
                         .formatted(rule.name(), rule.capacity())));
       }
     }
@@ -414,7 +414,7 @@ final class PolicyPlanner {
     }
     throw cost.origin()
         .mistake(
-            "give it 1 to %d, or an expression over the arguments, such as \"#{count}\""
+            "give it 1 to %s, or an expression over the arguments, such as \"#{count}\""
                 .formatted(Charge.MAX_COST));
   }
 
@@ -511,12 +511,12 @@ final class PolicyPlanner {
 
   /** The text of a ban for messages. */
   private static String text(BanRule ban) {
-    return "%d within %s for %s%s"
+    return "%s within %s for %s%s"
         .formatted(
             ban.violations(),
             ban.within(),
             ban.time(),
-            ban.growth() == 1 ? "" : " × %d up to %s".formatted(ban.growth(), ban.longest()));
+            ban.growth() == 1 ? "" : " × %s up to %s".formatted(ban.growth(), ban.longest()));
   }
 
   /** The response to a call that a rule denied. */

@@ -207,14 +207,14 @@ public final class RuleReader {
       throw rule.mistake(
           PolicyMember.COUNT,
           count,
-          "an exact log stores every call: give it at most %d, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which store only one or two numbers"
+          "an exact log stores every call: give it at most %s, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which store only one or two numbers"
               .formatted(SlidingWindowLog.MAX_COUNT));
     }
     if (count > configuration.maxCount()) {
       throw rule.mistake(
           PolicyMember.COUNT,
           count,
-          "an exact log stores every call, so counts are limited to %d: lower it, or raise %s.max-count, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which store only one or two numbers"
+          "an exact log stores every call, so counts are limited to %s: lower it, or raise %s.max-count, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which store only one or two numbers"
               .formatted(configuration.maxCount(), LimiterConfiguration.PREFIX));
     }
     return SlidingWindowLog.of(count, window);
@@ -237,14 +237,14 @@ public final class RuleReader {
       throw rule.mistake(
           PolicyMember.REFILL,
           refill,
-          "give it 1 to %d, or leave it out to use count".formatted(Rule.MAX_COUNT));
+          "give it 1 to %s, or leave it out to use count".formatted(Rule.MAX_COUNT));
     }
     long initial = rule.get(PolicyMember.INITIAL).orElse(-1L);
     if (initial < -1 || initial > count) {
       throw rule.mistake(
           PolicyMember.INITIAL,
           initial,
-          "give it 0 to %d, which is its count, or leave it out to start with a full bucket"
+          "give it 0 to %s, which is its count, or leave it out to start with a full bucket"
               .formatted(count));
     }
     try {
@@ -276,7 +276,7 @@ public final class RuleReader {
       throw rule.mistake(
           PolicyMember.PARAMETERS,
           parameters,
-          "give it at most %d finite numbers".formatted(CustomRule.MAX_PARAMETERS));
+          "give it at most %s finite numbers".formatted(CustomRule.MAX_PARAMETERS));
     }
     try {
       return CustomRule.of(bean.object().get(), count, window, parameters.toArray(Double[]::new));
@@ -291,7 +291,7 @@ public final class RuleReader {
       throw rule.mistake(
           PolicyMember.QUEUE,
           queue,
-          "give it 1 to %d, the number of calls that may wait for their turn; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
+          "give it 1 to %s, the number of calls that may wait for their turn; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
               .formatted(LeakyBucketRule.MAX_QUEUE));
     }
     Duration maxWait = time(rule, PolicyMember.MAX_WAIT, untilTheLast((int) queue, count, window));

@@ -89,7 +89,7 @@ final class RedisConnections {
     for (String setting : SEVERAL) {
       String[] uris = environment.getProperty(setting, String[].class).orElse(new String[0]);
       for (int i = 0; i < uris.length; i++) {
-        check("%s[%d]".formatted(setting, i), uris[i]);
+        check("%s[%s]".formatted(setting, i), uris[i]);
       }
     }
   }

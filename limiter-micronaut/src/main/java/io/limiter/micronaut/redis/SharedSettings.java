@@ -251,7 +251,7 @@ final class SharedSettings implements SettingsShare {
       return Optional.of(
           new Problem(
               Level.ERROR,
-              "The shared settings have version %d, which is older than %d, so they are ignored"
+              "The shared settings have version %s, which is older than %s, so they are ignored"
                   .formatted(number, seen)));
     }
     return members.equals(tried)
@@ -259,13 +259,13 @@ final class SharedSettings implements SettingsShare {
         : Optional.of(
             new Problem(
                 Level.WARN,
-                "The shared settings have changed and still have version %d, so the change is ignored: increase the version"
+                "The shared settings have changed and still have version %s, so the change is ignored: increase the version"
                     .formatted(number),
                 members));
   }
 
   private Optional<Problem> use(long number, Map<String, String> members) {
-    String ignored = "The shared settings of version %d are ignored: ".formatted(number);
+    String ignored = "The shared settings of version %s are ignored: ".formatted(number);
     for (String name : members.keySet()) {
       if (!MEMBER.matcher(name).matches()) {
         return Optional.of(

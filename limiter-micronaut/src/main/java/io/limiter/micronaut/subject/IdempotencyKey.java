@@ -35,7 +35,7 @@ public final class IdempotencyKey {
     }
     if (lines.size() > 1) {
       throw InvalidIdempotencyKeyException.malformed(
-          "it was sent %d times".formatted(lines.size()));
+          "it was sent %s times".formatted(lines.size()));
     }
     String field = withoutSpaceAround(lines.get(0));
     return field.isEmpty() ? Optional.empty() : Optional.of(key(field));
@@ -109,6 +109,6 @@ public final class IdempotencyKey {
 
   private static InvalidIdempotencyKeyException tooLong() {
     return InvalidIdempotencyKeyException.malformed(
-        "it is longer than %d characters".formatted(MAX_LENGTH));
+        "it is longer than %s characters".formatted(MAX_LENGTH));
   }
 }

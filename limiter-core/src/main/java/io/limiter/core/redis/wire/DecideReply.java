@@ -69,7 +69,7 @@ public final class DecideReply implements DecisionReadout {
     if (bytes == null || !call.fits(bytes)) {
       throw new StoreException(
           FailureReason.ERROR,
-          "Redis answered a decision with %s bytes instead of %d"
+          "Redis answered a decision with %s bytes instead of %s"
               .formatted(bytes == null ? "no" : bytes.length, call.replyLength()),
           null);
     }
@@ -123,7 +123,7 @@ public final class DecideReply implements DecisionReadout {
       default ->
           throw new StoreException(
               FailureReason.ERROR,
-              "Redis answered a decision with the status %d instead of %d, %d or %d"
+              "Redis answered a decision with the status %s instead of %s, %s or %s"
                   .formatted(status, (int) ADMITTED, (int) LIMITED, (int) BANNED),
               null);
     };

@@ -104,12 +104,12 @@ public record DecisionScripts(
     }
     if (algorithms.size() > 64) {
       throw new IllegalArgumentException(
-          "%d custom algorithms: give it 64 at most".formatted(algorithms.size()));
+          "%s custom algorithms: give it 64 at most".formatted(algorithms.size()));
     }
     StringBuilder branches = new StringBuilder();
     for (int i = 0; i < algorithms.size(); i++) {
       branches.append(
-          "%s algorithm == %d then%n-- %s%nevaluate = function(now, cost, count, window, p, state)%n%s%nend%n"
+          "%s algorithm == %s then%n-- %s%nevaluate = function(now, cost, count, window, p, state)%n%s%nend%n"
               .formatted(
                   i == 0 ? "if" : "elseif",
                   CellAlgorithm.CUSTOM.number() + i,

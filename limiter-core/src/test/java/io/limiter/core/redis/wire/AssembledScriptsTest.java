@@ -12,8 +12,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The scripts as Redis gets them. They are written to target/lua, where luacheck reads them: it is
@@ -67,6 +70,20 @@ class AssembledScriptsTest {
       assertThat(script.text().lines())
           .allSatisfy(
               line -> assertThat(line).isNotEmpty().isEqualTo(line.strip()).doesNotContain("--"));
+    }
+  }
+
+  /** Some languages write numbers in digits of their own, and an i without its dot. */
+  @ParameterizedTest
+  @ValueSource(strings = {"ar-EG", "fa", "tr"})
+  void theScriptsAreTheSameInAllLanguages(String language) {
+    Locale usual = Locale.getDefault();
+    String expected = DecisionScripts.load(CUSTOM).decide().text();
+    Locale.setDefault(Locale.forLanguageTag(language));
+    try {
+      assertThat(DecisionScripts.load(CUSTOM).decide().text()).isEqualTo(expected);
+    } finally {
+      Locale.setDefault(usual);
     }
   }
 
