@@ -3,7 +3,6 @@ package io.limiter.micronaut.address;
 
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
-import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,9 +54,9 @@ public record IpAddress(long high, long low) {
 
   /**
    * The text under which this address is counted: an IPv4 address itself; for an IPv6 address its
-   * network, as the digits of its first bits: {@code 20010db800120034/64}. Providers assign such a
-   * network to a customer, who can use all its addresses. A translated IPv4 address counts as that
-   * IPv4 address, since all of them are in one /64.
+   * network: {@code 2001:db8:12:34::/64}. Providers assign such a network to a customer, who can use
+   * all its addresses. A translated IPv4 address counts as that IPv4 address, since all of them are
+   * in one /64.
    *
    * @param ipv6Prefix length of the network's prefix in bits, 1 to 128
    */
@@ -71,13 +70,37 @@ public record IpAddress(long high, long low) {
           + "."
           + (low & 0xff);
     }
-    IpAddress network = masked(ipv6Prefix);
-    HexFormat hex = HexFormat.of();
-    String digits = hex.toHexDigits(network.high);
-    if (ipv6Prefix > Long.SIZE) {
-      digits += hex.toHexDigits(network.low);
+    return masked(ipv6Prefix).ipv6() + '/' + ipv6Prefix;
+  }
+
+  /** As RFC 5952 recommends: of the groups of zeros, the first of the longest runs is left out. */
+  private String ipv6() {
+    int gap = -1;
+    int longest = 1; // one group of zeros is written
+    int run = 0;
+    for (int i = 0; i < GROUPS; i++) {
+      run = group(i) == 0 ? run + 1 : 0;
+      if (run > longest) {
+        longest = run;
+        gap = i + 1 - run;
+      }
     }
-    return digits.substring(0, (ipv6Prefix + 3) / 4) + '/' + ipv6Prefix;
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < GROUPS; i++) {
+      if (i == gap) {
+        text.append("::");
+        i += longest - 1;
+      } else {
+        boolean first = text.isEmpty() || text.charAt(text.length() - 1) == ':';
+        text.append(first ? "" : ":").append(Integer.toHexString(group(i)));
+      }
+    }
+    return text.toString();
+  }
+
+  private int group(int index) {
+    long bits = index < GROUPS / 2 ? high : low;
+    return (int) (bits >>> 16 * (3 - index % 4) & 0xffff);
   }
 
   /** The address with all bits after the first ones set to zero. */

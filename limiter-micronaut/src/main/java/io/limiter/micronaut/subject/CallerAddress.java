@@ -15,7 +15,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnixDomainSocketAddress;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -107,25 +106,20 @@ final class CallerAddress implements ClientAddress {
 
   @Override
   public String counted(String address) {
-    if (address.equals(LOCAL) || isNetwork(address)) {
+    if (address.equals(LOCAL)) {
       return address;
     }
-    IpAddress parsed = IpAddress.parse(address);
+    String network = "/" + ipv6Prefix; // an operator may name what was shown
+    IpAddress parsed =
+        IpAddress.parse(
+            address.endsWith(network) && address.indexOf(':') >= 0
+                ? address.substring(0, address.length() - network.length())
+                : address);
     if (parsed == null) {
       throw new IllegalArgumentException(
           "The text is not an IP address: give it one, such as 192.0.2.1 or 2001:db8::1; names are not looked up");
     }
     return text(parsed);
-  }
-
-  /** Whether this is the text of an IPv6 network, as {@link IpAddress#network} gives it. */
-  private boolean isNetwork(String text) {
-    int digits = (ipv6Prefix + 3) / 4;
-    return text.length() > digits
-        && text.substring(digits).equals("/" + ipv6Prefix)
-        && text.chars()
-            .limit(digits)
-            .allMatch(c -> HexFormat.isHexDigit(c) && !Character.isUpperCase(c));
   }
 
   private String text(@Nullable IpAddress address) {

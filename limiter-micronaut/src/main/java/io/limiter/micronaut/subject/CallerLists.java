@@ -93,16 +93,8 @@ public final class CallerLists {
       return own.client(request);
     }
     String text = address.of(request);
-    int prefix = text.indexOf('/'); // a network of IPv6, whose digits are its first ones
-    return IpAddress.parse(prefix < 0 ? text : literal(text.substring(0, prefix)));
-  }
-
-  private static String literal(String digits) {
-    StringBuilder literal = new StringBuilder();
-    for (int i = 0; i < digits.length(); i += 4) {
-      literal.append(digits, i, Math.min(i + 4, digits.length())).append(':');
-    }
-    return literal.append(':').toString();
+    int prefix = text.indexOf('/'); // a network of IPv6
+    return IpAddress.parse(prefix < 0 ? text : text.substring(0, prefix));
   }
 
   private static boolean hasToken(ExemptConfiguration exempt, HttpRequest<?> request) {

@@ -307,7 +307,7 @@ class CallersApartTest {
     try (TestServer server = start(LISTS, "limiter.exempt.tokens", List.of(sha256(TOKEN)))) {
       assertThat(admitted(server, "/apart/user", ADDRESS, "192.0.2.14", USER, "a")).isEqualTo(8);
       assertThat(admitted(server, "/apart/user", ADDRESS, "192.0.2.16", USER, "b")).isEqualTo(2);
-      assertThat(admitted(server, "/apart/user", ADDRESS, "20010db800010002/64", USER, "c"))
+      assertThat(admitted(server, "/apart/user", ADDRESS, "2001:db8:1:2::/64", USER, "c"))
           .isEqualTo(8);
       assertThat(admitted(server, "/apart/user", ADDRESS, "198.51.100.1", USER, "monitor"))
           .isEqualTo(8);
@@ -335,7 +335,7 @@ class CallersApartTest {
       assertThat(rejected.statusCode()).isEqualTo(403);
       assertThat(rejected.body()).contains("This caller is blocked");
       assertThat(server.status("/nowhere", ADDRESS, "203.0.113.7")).isEqualTo(403);
-      assertThat(server.status("/apart/user", ADDRESS, "20010db800061234/64")).isEqualTo(403);
+      assertThat(server.status("/apart/user", ADDRESS, "2001:db8:6:1234::/64")).isEqualTo(403);
       assertThat(server.status("/nowhere", ADDRESS, "203.0.113.8")).isEqualTo(404);
       assertThat(server.status("/apart/user", ADDRESS, "203.0.113.8", USER, "mallory"))
           .isEqualTo(403);

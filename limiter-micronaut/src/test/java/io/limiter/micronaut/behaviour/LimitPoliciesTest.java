@@ -550,7 +550,7 @@ class LimitPoliciesTest {
             .getBean(ClientAddress.class)
             .counted(BESIDE); // what ClientAddress.of gives for its requests
 
-    assertThat(counted).isEqualTo("20010db800010002/64");
+    assertThat(counted).isEqualTo("2001:db8:1:2::/64");
     join(limiter.reset(policies.get("by-address").forAddress(counted)));
 
     assertThat(keys()).isEmpty();

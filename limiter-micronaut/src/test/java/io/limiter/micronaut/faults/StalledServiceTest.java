@@ -54,7 +54,6 @@ class StalledServiceTest {
 
   @ParameterizedTest
   @CsvSource({
-    "event-loop, early, 2000, STOPPED",
     "event-loop, early, 2000, BLACK_HOLE",
     "shared, early, 2000, STOPPED",
     "auto, late, 300, STOPPED",
