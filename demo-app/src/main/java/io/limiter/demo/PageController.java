@@ -78,21 +78,25 @@ class PageController {
   }
 
   @Get
+  @Produces(MediaType.ALL) // a browser may accept nothing but HTML
   HttpResponse<String> page() {
     return file("index.html", MediaType.TEXT_HTML_TYPE);
   }
 
   @Get("/page.css")
+  @Produces(MediaType.ALL)
   HttpResponse<String> style() {
     return file("page.css", MediaType.TEXT_CSS_TYPE);
   }
 
   @Get("/page.js")
+  @Produces(MediaType.ALL)
   HttpResponse<String> script() {
     return file("page.js", new MediaType("text/javascript"));
   }
 
   @Get("/page.svg")
+  @Produces(MediaType.ALL)
   HttpResponse<String> icon() {
     return file("page.svg", new MediaType("image/svg+xml"));
   }

@@ -131,6 +131,15 @@ class DemoPageTest {
     assertThat(answer.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
   }
 
+  /** As a browser, a link preview and a script ask for it. */
+  @ParameterizedTest
+  @ValueSource(strings = {"text/html", "text/html,*/*;q=0.8", "*/*", "application/json"})
+  void itIsGivenWhateverIsAccepted(String accept) {
+    HttpResponse<String> page = demo.get("/", "Accept", accept);
+    assertThat(page.statusCode()).isEqualTo(200);
+    assertThat(page.headers().firstValue("Content-Type").orElse("")).startsWith("text/html");
+  }
+
   @Test
   void itHasNothingInlineAndNothingFromElsewhere() {
     String page = demo.get("/").body();

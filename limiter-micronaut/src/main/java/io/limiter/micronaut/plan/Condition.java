@@ -30,7 +30,7 @@ public sealed interface Condition {
 
     /** Whether the policy limits this request; empty for a call outside of any request. */
     public boolean limits(Optional<HttpRequest<?>> request) {
-      return Evaluation.limits(
+      return LoggedEvaluation.limits(
           this,
           () ->
               request.isPresent()
@@ -63,7 +63,7 @@ public sealed interface Condition {
      * @param target the bean that is called
      */
     public boolean limits(Object target, Object[] arguments) {
-      return Evaluation.limits(this, () -> expression.isTrue(target, arguments));
+      return LoggedEvaluation.limits(this, () -> expression.isTrue(target, arguments));
     }
 
     @Override
@@ -74,12 +74,12 @@ public sealed interface Condition {
 
   /** Evaluates conditions, and logs their failures, at most once in ten seconds. */
   @Internal
-  final class Evaluation {
+  final class LoggedEvaluation {
 
     private static final Logger LOG = LoggerFactory.getLogger(Condition.class);
     private static final LogThrottle THROTTLE = new LogThrottle();
 
-    private Evaluation() {}
+    private LoggedEvaluation() {}
 
     private static boolean limits(Condition condition, BooleanSupplier evaluate) {
       try {

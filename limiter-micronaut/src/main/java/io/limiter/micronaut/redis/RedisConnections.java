@@ -70,6 +70,8 @@ final class RedisConnections {
   private static final Pattern HOST_AND_PORT =
       Pattern.compile("[A-Za-z0-9][A-Za-z0-9.-]*:[0-9]{1,5}");
 
+  private static final Pattern HOST_WITH_PORT = Pattern.compile("[^:]*:\\d+");
+
   /** The most characters of an address in a message. */
   private static final int SHOWN = 200;
 
@@ -96,16 +98,32 @@ final class RedisConnections {
 
   private static void check(String setting, String written) {
     String uri = written.strip();
+    RedisURI read;
     try {
-      var unused = RedisURI.create(new URI(uri));
+      read = RedisURI.create(new URI(uri));
     } catch (URISyntaxException | IllegalArgumentException unusable) { // both quote the password
       throw new ConfigurationException(
           "%s = %s: this is not the address of a Redis: write its scheme, host and port, such as redis://%s, or rediss:// for TLS"
               .formatted(
                   setting,
-                  LogThrottle.oneLine(CREDENTIALS.matcher(uri).replaceFirst("$1***@"), SHOWN),
+                  shown(uri),
                   HOST_AND_PORT.matcher(uri).matches() ? uri : "localhost:6379"));
     }
+    // Java finds no host with an underscore in a URI, and Lettuce takes the port for a part of it.
+    if (read.getHost() != null && HOST_WITH_PORT.matcher(read.getHost()).matches()) {
+      throw new ConfigurationException(
+          "%s = %s: a host in an address has letters, digits, hyphens and dots: name it otherwise, or set redis.host and redis.port instead"
+              .formatted(setting, shown(uri)));
+    }
+    if (read.getDatabase() != 0 && SEVERAL.stream().anyMatch(setting::startsWith)) {
+      throw new ConfigurationException(
+          "%s = %s: a Redis Cluster has no database %s: remove the number"
+              .formatted(setting, shown(uri), read.getDatabase()));
+    }
+  }
+
+  private static String shown(String uri) {
+    return LogThrottle.oneLine(CREDENTIALS.matcher(uri).replaceFirst("$1***@"), SHOWN);
   }
 
   /**

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The log of a start states where limits are counted, before any request. */
 class StartLinesTest {
@@ -91,6 +92,37 @@ class StartLinesTest {
             "%s = %s: this is not the address of a Redis: write its scheme, host and port, such as %s, or rediss:// for TLS",
             name, shown, remedy)
         .hasNoCause();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "redis.uri, redis://my_redis:6379, redis://my_redis:6379: a host in an address has letters",
+    "redis.uri, rediss://ann:s3cret@my_redis:6379/3, rediss://***@my_redis:6379/3: a host in",
+    "redis.uris[0], redis://a:1/3, redis://a:1/3: a Redis Cluster has no database 3: remove the number",
+    "redis.uris[0], redis://a:1?database=3, redis://a:1?database=3: a Redis Cluster has no database 3",
+  })
+  void anAddressThatWouldBeReadOtherwiseStopsTheStart(
+      String setting, String value, String mistake) {
+    assertThat(Starts.mistake(Map.of(setting, value)))
+        .hasMessageStartingWith(setting + " = " + mistake)
+        .hasNoCause();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "redis://[2001:db8::1]:6379",
+        "redis://cache.shop.svc.cluster.local:6379/3",
+        "redis-socket:///tmp/redis.sock",
+        "redis-sentinel://a:26379,b:26379/0#main",
+        "rediss://cache"
+      })
+  void otherAddressesDoNot(String uri) {
+    try (ApplicationContext context =
+        ApplicationContext.run(
+            Map.of("spec.name", "none", "limiter.redis.warm-up", "0s", "redis.uri", uri))) {
+      assertThat(context.isRunning()).isTrue();
+    }
   }
 
   @Test
