@@ -119,9 +119,9 @@ public final class LimitedResponseFilter
   }
 
   /** The same for the fields of any response. */
-  private void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
+  private void write(Verdict verdict, MutableHttpResponse<?> response) {
     try {
-      fields.writeIfAbsent(verdict, response);
+      fields.write(verdict, response);
     } catch (RuntimeException broken) {
       report(broken);
     }
@@ -147,7 +147,7 @@ public final class LimitedResponseFilter
       users.answered(request);
     }
     if (denial(response).isEmpty()) {
-      writeIfAbsent(decided.get().verdict(), response);
+      write(decided.get().verdict(), response);
     }
     Optional<LimitedCall> completed = decided.get().completedByResponse();
     if (completed.isEmpty() || completed.get().isOver()) {

@@ -20,6 +20,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 
 /**
  * Writes the header fields that show the state of the limits to a caller: {@code RateLimit-Policy}
@@ -42,6 +43,12 @@ public class RateLimitFields {
   static final String LEGACY_RESET = "X-RateLimit-Reset";
   static final String DECIDED_BY = "X-Decided-By";
 
+  /** Fields with one value, which state one limit together. */
+  private static final List<String> SINGLE =
+      List.of(HttpHeaders.RETRY_AFTER, LEGACY_LIMIT, LEGACY_REMAINING, LEGACY_RESET);
+
+  private static final Set<Integer> DENIALS = Set.of(429, 503);
+
   private static final String NO_STORE = "no-store";
   private static final String BAN = "\"abnormal-usage-detected\"";
 
@@ -62,8 +69,12 @@ public class RateLimitFields {
     this.debug = configuration.debug();
   }
 
-  /** Writes the fields of any response, unless it has them already. */
-  public void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
+  /**
+   * Writes the fields of any response. It may have such fields of another service, behind this one:
+   * lists have the items of both, a denial's first. Fields with one value are never mixed: those of
+   * the other service stay, unless this one denies the call.
+   */
+  public void write(Verdict verdict, MutableHttpResponse<?> response) {
     MutableHttpHeaders headers = response.getHeaders();
     if (debug && !headers.contains(DECIDED_BY)) {
       headers.set(DECIDED_BY, decidedBy(verdict));
@@ -71,32 +82,45 @@ public class RateLimitFields {
     if (verdict.rules().isEmpty()) {
       return;
     }
-    if (rateLimit && !headers.contains(LIMIT)) {
+    boolean deniedBehind =
+        verdict.allowed() && DENIALS.contains(response.code()) && headers.contains(LIMIT);
+    boolean statedBehind =
+        verdict.allowed() && (deniedBehind || SINGLE.stream().anyMatch(headers::contains));
+    if (rateLimit) {
       Formatted constant = constant(verdict);
-      headers.set(POLICY, policy(verdict, constant));
-      headers.set(LIMIT, limit(verdict, constant));
+      join(headers, POLICY, policy(verdict, constant), deniedBehind);
+      join(headers, LIMIT, limit(verdict, constant), deniedBehind);
     }
-    if (legacy != Legacy.OFF && !headers.contains(LEGACY_LIMIT)) {
+    if (legacy != Legacy.OFF && !statedBehind) {
       closestToExhaustion(verdict).ifPresent(rule -> writeLegacy(rule, verdict.ban(), headers));
     }
   }
 
   /**
-   * Writes the fields of a denial that the response does not have yet. A denial must not be stored:
-   * RFC 6585 forbids it for a 429, and any denial would outlive its reason.
+   * Writes the fields of a denial. It must not be stored: RFC 6585 forbids it for a 429, and any
+   * denial would outlive its reason.
    */
   public void writeDenial(Verdict verdict, MutableHttpResponse<?> response) {
-    writeIfAbsent(verdict, response);
+    write(verdict, response);
     MutableHttpHeaders headers = response.getHeaders();
     if (!forbidsStoring(headers)) {
       headers.set(HttpHeaders.CACHE_CONTROL, NO_STORE);
     }
-    if (retryAfter && !headers.contains(HttpHeaders.RETRY_AFTER)) {
+    if (retryAfter) {
       OptionalLong seconds = Denial.retryAfterSeconds(verdict);
       if (seconds.isPresent()) {
         headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds.getAsLong()));
       }
     }
+  }
+
+  private static void join(MutableHttpHeaders headers, String name, String own, boolean last) {
+    if (!headers.contains(name)) {
+      headers.set(name, own);
+      return;
+    }
+    String others = String.join(", ", headers.getAll(name));
+    headers.set(name, last ? others + ", " + own : own + ", " + others);
   }
 
   /** What decided; after the fallback the reason, too, in a comment as other fields have them. */
@@ -125,6 +149,7 @@ public class RateLimitFields {
     headers.set(LEGACY_LIMIT, Long.toString(rule.rule().capacity()));
     headers.set(LEGACY_REMAINING, Long.toString(ban.isPresent() ? 0 : rule.remaining()));
     if (rule.rule() instanceof ConcurrencyLimitRule && ban.isEmpty()) {
+      headers.remove(LEGACY_RESET);
       return; // when a call ends is unknown
     }
     headers.set(

@@ -200,7 +200,7 @@ class BrokenAnswersTest {
     }
 
     @Override
-    public void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
+    public void write(Verdict verdict, MutableHttpResponse<?> response) {
       throw new IllegalStateException("no fields");
     }
   }

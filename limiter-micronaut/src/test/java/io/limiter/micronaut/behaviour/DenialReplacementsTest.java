@@ -105,7 +105,7 @@ class DenialReplacementsTest {
     }
 
     @Override
-    public void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
+    public void write(Verdict verdict, MutableHttpResponse<?> response) {
       response.getHeaders().set("X-Own", "fields");
     }
   }

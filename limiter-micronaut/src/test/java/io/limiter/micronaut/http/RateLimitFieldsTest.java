@@ -14,6 +14,7 @@ import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.micronaut.http.HttpResponse;
+import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MutableHttpResponse;
 import java.time.Duration;
 import java.util.List;
@@ -39,7 +40,7 @@ class RateLimitFieldsTest {
   @Test
   void everyRuleOfTheVerdictHasAnItemWhateverThePolicyHolds() {
     fields()
-        .writeIfAbsent(
+        .write(
             verdict(
                 Outcome.ALLOWED,
                 rule(MINUTE, 3, Duration.ofMillis(20_001), null),
@@ -51,11 +52,76 @@ class RateLimitFieldsTest {
     assertThat(response.header("RateLimit")).isEqualTo("\"10-per-60s\";r=3;t=21, \"half\";r=2;t=2");
   }
 
+  /** As in the responses of a gateway: what the service behind it has sent stays consistent. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      nullValues = "-",
+      value = {
+        "200 | -          | -  | - | \"10-per-60s\";r=3;t=20             | -  | 3",
+        "200 | \"a\";r=5;t=9 | -  | - | \"10-per-60s\";r=3;t=20, \"a\";r=5;t=9 | -  | 3",
+        "200 | \"a\";r=5;t=9 | -  | 5 | \"10-per-60s\";r=3;t=20, \"a\";r=5;t=9 | -  | 5",
+        "200 | -          | -  | 5 | \"10-per-60s\";r=3;t=20             | -  | 5",
+        "429 | \"a\";r=0;t=9 | 9  | - | \"a\";r=0;t=9, \"10-per-60s\";r=3;t=20 | 9  | -",
+        "429 | \"a\";r=0;t=9 | 9  | 0 | \"a\";r=0;t=9, \"10-per-60s\";r=3;t=20 | 9  | 0",
+        "429 | \"a\";r=0;t=9 | -  | - | \"a\";r=0;t=9, \"10-per-60s\";r=3;t=20 | -  | -",
+        "503 | -          | 30 | - | \"10-per-60s\";r=3;t=20             | 30 | -",
+      })
+  void anAdmittedCallKeepsTheFieldsOfAnotherService(
+      int status,
+      String limit,
+      String retryAfter,
+      String remaining,
+      String limits,
+      String keptRetryAfter,
+      String keptRemaining) {
+    legacy = HeadersConfiguration.Legacy.SECONDS;
+    MutableHttpResponse<?> behind = HttpResponse.status(HttpStatus.valueOf(status));
+    setIfGiven(behind, "RateLimit", limit);
+    setIfGiven(behind, "Retry-After", retryAfter);
+    setIfGiven(behind, "X-RateLimit-Remaining", remaining);
+
+    fields().write(verdict(Outcome.ALLOWED, rule(MINUTE, 3, Duration.ofSeconds(20), null)), behind);
+
+    assertThat(behind.header("RateLimit")).isEqualTo(limits);
+    assertThat(behind.header("Retry-After")).isEqualTo(keptRetryAfter);
+    assertThat(behind.header("X-RateLimit-Remaining")).isEqualTo(keptRemaining);
+    assertThat(behind.getHeaders().contains("X-RateLimit-Limit"))
+        .as("a field of ours beside none of theirs")
+        .isEqualTo("3".equals(keptRemaining));
+  }
+
+  private static void setIfGiven(MutableHttpResponse<?> response, String name, String value) {
+    if (value != null) {
+      response.header(name, value);
+    }
+  }
+
+  @Test
+  void aDenialIsStatedFirstAndInPlaceOfOtherSingleFields() {
+    legacy = HeadersConfiguration.Legacy.SECONDS;
+    response.header("RateLimit", "\"a\";r=5;t=9").header("RateLimit", "\"b\";r=1;t=9");
+    response.header("Retry-After", "5").header("X-RateLimit-Remaining", "7");
+
+    fields()
+        .writeDenial(
+            verdict(
+                Outcome.LIMITED, rule(MINUTE, 0, Duration.ofSeconds(20), Duration.ofSeconds(20))),
+            response);
+
+    assertThat(response.getHeaders().getAll("RateLimit"))
+        .containsExactly("\"10-per-60s\";r=0;t=20, \"a\";r=5;t=9, \"b\";r=1;t=9");
+    assertThat(response.getHeaders().getAll("Retry-After")).containsExactly("20");
+    assertThat(response.getHeaders().getAll("X-RateLimit-Remaining")).containsExactly("0");
+    assertThat(response.header("X-RateLimit-Limit")).isEqualTo("10");
+    assertThat(response.header("X-RateLimit-Reset")).isEqualTo("20");
+  }
+
   /** Its time to fill; 20 at 6 a second take 3.3 s, which the field cannot express. */
   @Test
   void theWindowOfABucketIsTheTimeThatItTakesToFill() {
     fields()
-        .writeIfAbsent(
+        .write(
             verdict(
                 Outcome.ALLOWED,
                 rule(
@@ -158,7 +224,7 @@ class RateLimitFieldsTest {
     legacy = HeadersConfiguration.Legacy.SECONDS;
 
     fields()
-        .writeIfAbsent(
+        .write(
             verdict(
                 Outcome.ALLOWED,
                 rule(HOUR, 4, Duration.ofHours(1), null),

@@ -247,7 +247,7 @@ class WarmUpTest {
     }
 
     @Override
-    public void writeIfAbsent(Verdict verdict, MutableHttpResponse<?> response) {
+    public void write(Verdict verdict, MutableHttpResponse<?> response) {
       throw asked(this);
     }
 
