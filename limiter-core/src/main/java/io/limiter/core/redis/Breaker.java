@@ -122,7 +122,7 @@ final class Breaker {
     synchronized (log) {
       if (!lost) {
         lost = true;
-        log.lost(why);
+        log.lost(nanos.getAsLong(), why);
       }
     }
   }
@@ -131,7 +131,7 @@ final class Breaker {
     synchronized (log) {
       if (lost) {
         lost = false;
-        log.back();
+        log.back(nanos.getAsLong());
       }
     }
   }
@@ -200,7 +200,7 @@ final class Breaker {
     @Override
     public void unconnected(StoreException why) {
       if (unconnectedInARow.incrementAndGet() >= IN_A_ROW && !lost && period.get() == this) {
-        lose(why); // the connection logs it
+        lose(why);
       }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.RedisHealth.NodeListener;
 import java.time.Duration;
@@ -65,10 +66,10 @@ final class NodeBreakers {
   }
 
   /**
-   * Logs when a breaker opens and closes. If Redis comes and goes, an opening is logged at most
-   * once in two seconds, and a closing only if the opening was logged. So there is at most one
-   * message a second in the long run, and the last one is true. Listeners receive each loss of the
-   * node and each return.
+   * Logs when a breaker opens and closes, and when a node without a connection is lost and back. If
+   * Redis comes and goes, the begin is logged at most once in two seconds, and the end only if the
+   * begin was. So there is at most one message a second in the long run, and the last one is true.
+   * Listeners receive each loss of the node and each return.
    */
   static final class BreakerLog {
 
@@ -80,6 +81,8 @@ final class NodeBreakers {
     private boolean loggedBefore;
     private long lastLoggedNanos;
     private boolean openingLogged;
+    private boolean lossLogged;
+    private long lostNanos;
     private long openingsSinceLog;
 
     /**
@@ -110,11 +113,27 @@ final class NodeBreakers {
       log(nowNanos, what, why);
     }
 
-    void lost(StoreException why) {
+    /** The node is lost; unless its breaker has opened, this is logged here. */
+    synchronized void lost(long nowNanos, StoreException why) {
+      lostNanos = nowNanos;
+      lossLogged = why.reason() == FailureReason.DISCONNECTED && isDue(nowNanos);
+      if (lossLogged) {
+        log.warn(
+            "{} is away: {} calls in a row found no connection. The fallback decides until it is connected again",
+            node,
+            Breaker.IN_A_ROW);
+        logged(nowNanos);
+      }
       listeners.forEach(listener -> listener.lost(node, why));
     }
 
-    void back() {
+    synchronized void back(long nowNanos) {
+      if (lossLogged) {
+        log.info(
+            "{} decides again, after {} s",
+            node,
+            Duration.ofNanos(nowNanos - lostNanos).toSeconds());
+      }
       listeners.forEach(listener -> listener.back(node));
     }
 
@@ -126,7 +145,7 @@ final class NodeBreakers {
     }
 
     private void log(long nowNanos, String what, StoreException why) {
-      if (loggedBefore && nowNanos - lastLoggedNanos < INTERVAL_NANOS) {
+      if (!isDue(nowNanos)) {
         return;
       }
       log.warn(
@@ -136,10 +155,18 @@ final class NodeBreakers {
           why.reason(),
           why.getMessage(),
           openingsSinceLog);
-      loggedBefore = true;
+      logged(nowNanos);
       openingLogged = true;
-      lastLoggedNanos = nowNanos;
       openingsSinceLog = 0;
+    }
+
+    private boolean isDue(long nowNanos) {
+      return !loggedBefore || nowNanos - lastLoggedNanos >= INTERVAL_NANOS;
+    }
+
+    private void logged(long nowNanos) {
+      loggedBefore = true;
+      lastLoggedNanos = nowNanos;
     }
 
     synchronized void closed() {

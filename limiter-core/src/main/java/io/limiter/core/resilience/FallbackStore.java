@@ -195,6 +195,7 @@ public final class FallbackStore implements LimitStore {
               (verdict, failure) -> {
                 if (failure == null) {
                   report(askedNanos, null);
+                  logEnd();
                   known.learn(asked, subjects, verdict, mode, askedNanos, false);
                   decided.complete(verdict);
                   return;
@@ -247,6 +248,15 @@ public final class FallbackStore implements LimitStore {
           failure.reason(),
           failure.getMessage(),
           decisions);
+    }
+  }
+
+  /** The messages about failures are rare, so the last decisions of the fallback have none. */
+  private void logEnd() {
+    long rest = failures.rest();
+    if (rest > 0) {
+      log.info(
+          "The limit store decides again. Fallback decisions since the last message: {}", rest);
     }
   }
 

@@ -18,6 +18,7 @@ public final class LogThrottle {
   private final LongSupplier nanos;
   private final AtomicLong unreported = new AtomicLong();
   private final AtomicLong nextReport;
+  private volatile long lastEvent;
 
   public LogThrottle() {
     this(System::nanoTime);
@@ -40,8 +41,19 @@ public final class LogThrottle {
   public long count() {
     unreported.incrementAndGet();
     long nowNanos = nanos.getAsLong();
+    lastEvent = nowNanos;
     long due = nextReport.get();
     return nowNanos - due >= 0 && nextReport.compareAndSet(due, nowNanos + INTERVAL_NANOS)
+        ? unreported.getAndSet(0)
+        : 0;
+  }
+
+  /**
+   * The events that no message has named yet, once none has happened for the time between two
+   * messages; else 0. Each is returned once.
+   */
+  public long rest() {
+    return unreported.get() > 0 && nanos.getAsLong() - lastEvent >= INTERVAL_NANOS
         ? unreported.getAndSet(0)
         : 0;
   }

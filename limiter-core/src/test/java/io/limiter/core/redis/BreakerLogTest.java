@@ -19,6 +19,9 @@ class BreakerLogTest {
       new StoreException(
           FailureReason.TIMEOUT, "Redis at db:6379 did not answer within 100 ms", null);
 
+  private static final StoreException DISCONNECTED =
+      new StoreException(FailureReason.DISCONNECTED, "Redis at db:6379 is not connected", null);
+
   private final RecordedLog log = RecordedLog.ofInfo(BreakerLogTest.class);
   private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5);
   private double random = 0.5;
@@ -91,6 +94,33 @@ class BreakerLogTest {
     }
 
     assertThat(log.messages()).hasSize(1);
+  }
+
+  @Test
+  void theWantOfAConnectionIsLoggedWithItsEnd() {
+    for (int i = 0; i < 12; i++) {
+      breaker.admit().unconnected(DISCONNECTED);
+    }
+    advance(Duration.ofSeconds(7));
+    answer(2);
+
+    assertThat(log.messages())
+        .containsExactly(
+            "Redis at db:6379 is away: 5 calls in a row found no connection. The fallback decides until it is connected again",
+            "Redis at db:6379 decides again, after 7 s");
+  }
+
+  @Test
+  void aConnectionThatComesAndGoesIsLoggedOnceASecondAtMost() {
+    for (int i = 0; i < 200; i++) { // for 100 s
+      for (int j = 0; j < 5; j++) {
+        breaker.admit().unconnected(DISCONNECTED);
+      }
+      advance(Duration.ofMillis(500));
+      answer(1);
+    }
+
+    assertThat(log.messages()).hasSizeBetween(50, 100).last().asString().contains("decides again");
   }
 
   private void advance(Duration time) {

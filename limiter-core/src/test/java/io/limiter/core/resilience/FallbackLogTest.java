@@ -6,11 +6,21 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.StateKey;
+import io.limiter.core.StoreException;
+import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RecordedLog;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /** The failure of a store is logged, though its fallback decides. */
@@ -32,5 +42,63 @@ class FallbackLogTest {
           .containsExactly(
               "The limit store failed (DISCONNECTED): The memory store is closed. Fallback decisions since the last message: 1");
     }
+  }
+
+  @Test
+  void theDecisionsOfTheFallbackWithoutAMessageAreLoggedOnceTheStoreDecidesAgain() {
+    LimitRequest call = call(rule(99, MINUTE));
+    AtomicLong nanos = new AtomicLong();
+    AtomicBoolean away = new AtomicBoolean(true);
+    try (RecordedLog log = RecordedLog.ofInfo(FallbackLogTest.class);
+        MemoryStore memory = new MemoryStore();
+        LimitStore store =
+            new FallbackStore(
+                new StoreThatGoesAway(memory, away),
+                new MemoryStore(),
+                policy -> Fallback.LOCAL,
+                new FallbackCounts(),
+                9,
+                nanos::get,
+                log.logger())) {
+      for (int i = 0; i < 12; i++) {
+        store.decide(call, Mode.ACQUIRE);
+      }
+      away.set(false);
+      store.decide(call, Mode.ACQUIRE);
+      assertThat(log.messages()).singleElement().asString().endsWith("message: 1");
+      nanos.addAndGet(Duration.ofSeconds(10).toNanos());
+      store.decide(call, Mode.ACQUIRE);
+      store.decide(call, Mode.ACQUIRE);
+
+      assertThat(log.messages())
+          .hasSize(2)
+          .last()
+          .isEqualTo(
+              "The limit store decides again. Fallback decisions since the last message: 11");
+    }
+  }
+
+  private record StoreThatGoesAway(LimitStore memory, AtomicBoolean away) implements LimitStore {
+
+    @Override
+    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+      return away.get()
+          ? CompletableFuture.failedFuture(
+              new StoreException(FailureReason.DISCONNECTED, "away", null))
+          : memory.decide(request, mode);
+    }
+
+    @Override
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
+      return memory.reset(keys);
+    }
+
+    @Override
+    public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+      return memory.liftBans(keys);
+    }
+
+    @Override
+    public void close() {}
   }
 }

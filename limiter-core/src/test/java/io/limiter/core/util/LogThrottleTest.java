@@ -38,6 +38,22 @@ class LogThrottleTest {
   }
 
   @Test
+  void theRestIsReturnedOnceWhenNothingHasHappenedForTenSeconds() {
+    assertThat(throttle.rest()).isZero();
+    throttle.count();
+    nanos.addAndGet(Duration.ofSeconds(20).toNanos());
+    assertThat(throttle.rest()).as("all had a message").isZero();
+    throttle.count();
+    throttle.count();
+    throttle.count();
+    nanos.addAndGet(Duration.ofSeconds(10).toNanos() - 1);
+    assertThat(throttle.rest()).isZero();
+    nanos.incrementAndGet();
+    assertThat(throttle.rest()).isEqualTo(2);
+    assertThat(throttle.rest()).isZero();
+  }
+
+  @Test
   void onlyOneOfSeveralThreadsLogs() throws InterruptedException {
     AtomicLong messages = new AtomicLong();
     ExecutorService threads = Executors.newFixedThreadPool(4);
