@@ -100,7 +100,7 @@ public record IpAddress(long high, long low) {
 
   private int group(int index) {
     long bits = index < GROUPS / 2 ? high : low;
-    return (int) (bits >>> 16 * (3 - index % 4) & 0xffff);
+    return (int) (bits >>> (16 * (3 - index % 4)) & 0xffff);
   }
 
   /** The address with all bits after the first ones set to zero. */
