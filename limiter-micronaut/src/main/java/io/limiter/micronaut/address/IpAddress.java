@@ -54,9 +54,9 @@ public record IpAddress(long high, long low) {
 
   /**
    * The text under which this address is counted: an IPv4 address itself; for an IPv6 address its
-   * network: {@code 2001:db8:12:34::/64}. Providers assign such a network to a customer, who can use
-   * all its addresses. A translated IPv4 address counts as that IPv4 address, since all of them are
-   * in one /64.
+   * network: {@code 2001:db8:12:34::/64}. Providers assign such a network to a customer, who can
+   * use all its addresses. A translated IPv4 address counts as that IPv4 address, since all of them
+   * are in one /64.
    *
    * @param ipv6Prefix length of the network's prefix in bits, 1 to 128
    */

@@ -101,8 +101,8 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
   }
 
   @Override
-  public LimitedMethod method(ExecutableMethod<?, ?> method) {
-    return new BeanMethod(this, method, describe(method));
+  public LimitedMethod method(ExecutableMethod<?, ?> method, Class<?> bean) {
+    return new BeanMethod(this, method, describe(method, bean));
   }
 
   @Override
@@ -124,14 +124,10 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
         .toList();
   }
 
-  private static String describe(ExecutableMethod<?, ?> method) {
+  private static String describe(ExecutableMethod<?, ?> method, Class<?> bean) {
     return Arrays.stream(method.getArgumentTypes())
         .map(Class::getTypeName)
-        .collect(
-            Collectors.joining(
-                ",",
-                method.getDeclaringType().getName() + "." + method.getMethodName() + "(",
-                ")"));
+        .collect(Collectors.joining(",", bean.getName() + "." + method.getMethodName() + "(", ")"));
   }
 
   /** A method of a bean, as it is at the start. */
