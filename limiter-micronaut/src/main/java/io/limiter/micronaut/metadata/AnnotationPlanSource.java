@@ -43,10 +43,14 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Reads the limits of the methods of beans, and rejects invalid ones. */
 @Singleton
 final class AnnotationPlanSource implements PlanRegistry.Source {
+
+  private static final Logger LOG = LoggerFactory.getLogger(AnnotationPlanSource.class);
 
   /** Types of arguments that Micronaut derives from a request or that this limiter passes. */
   private static final List<Class<?>> PROVIDED =
@@ -107,6 +111,14 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
 
   @Override
   public List<List<PolicyDefinition>> policies(LimitedMethod method) {
+    if (AnnotatedPlace.isUnmarked(method)) {
+      LOG.warn(
+          "{} is marked as limited, but has no limit, so its calls are not limited: use one of {}",
+          method.description(),
+          AnnotatedPlace.LIMITS.stream()
+              .map(limit -> "@" + limit.getSimpleName())
+              .collect(Collectors.joining(", ")));
+    }
     AnnotationReader reader = new AnnotationReader(method.description());
     return AnnotatedPlace.limiting(method).stream().map(reader::read).toList();
   }
