@@ -46,7 +46,7 @@ class NativeImageTest {
   private static final String METADATA =
       "META-INF/native-image/io.limiter/%s/reachability-metadata.json";
 
-  /** What these look up is listed, or, for the last one, is of the application. */
+  /** What these look up is listed, or, for the last two, is of the application. */
   private static final Set<String> LOOK_UP_BY_NAME =
       Set.of(
           "io.limiter.core.redis.wire.DecisionScripts.RedisScript",
@@ -55,6 +55,7 @@ class NativeImageTest {
           "io.limiter.micronaut.http.UserWarnings",
           "io.limiter.micronaut.metadata.ConfiguredPolicies",
           "io.limiter.micronaut.redis.LimitStoreFactory",
+          "io.limiter.micronaut.http.FilterWarnings",
           "io.limiter.micronaut.metadata.UnwovenLimits");
 
   private static final Set<String> LOOK_UPS =

@@ -55,7 +55,8 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
   @Override
   public @Nullable Object intercept(MethodInvocationContext<Object, Object> context) {
     Optional<HttpRequest<Object>> request = ServerRequestContext.currentRequest();
-    Optional<LimitPlan> plan = plans.of(context.getExecutableMethod(), request);
+    Optional<LimitPlan> plan =
+        plans.of(context.getExecutableMethod(), context.getTarget(), request);
     if (plan.isEmpty()) {
       return context.proceed();
     }

@@ -17,9 +17,11 @@ import io.micronaut.core.naming.NameUtils;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Error;
 import io.micronaut.inject.annotation.AnnotationMetadataHierarchy;
+import io.micronaut.inject.annotation.DefaultAnnotationMetadata;
 import io.micronaut.runtime.event.annotation.EventListener;
 import io.micronaut.scheduling.annotation.Scheduled;
 import java.lang.annotation.Annotation;
+import java.lang.annotation.Repeatable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -48,6 +50,18 @@ record AnnotatedPlace(
 
   static final List<Class<? extends Annotation>> LIMITS =
       List.of(RateLimiter.class, RateRule.class, ConcurrencyLimit.class, PreventDuplicate.class);
+
+  static {
+    // Generated code does so where a bean is annotated, and not for a proxy of a factory's bean.
+    Map<String, String> containers = new HashMap<>();
+    for (Class<? extends Annotation> limit : LIMITS) {
+      Repeatable repeatable = limit.getAnnotation(Repeatable.class);
+      if (repeatable != null) {
+        containers.put(limit.getName(), repeatable.value().getName());
+      }
+    }
+    DefaultAnnotationMetadata.registerRepeatableAnnotations(containers);
+  }
 
   // By name, since the classes may be absent.
   private static final String SERVER_FILTER = "io.micronaut.http.annotation.ServerFilter";
@@ -82,6 +96,11 @@ record AnnotatedPlace(
     }
     rejectErrorRoute(all, description, limited);
     return limited;
+  }
+
+  /** Whether a method has neither limits nor an exemption anywhere. */
+  static boolean isUnmarked(LimitedMethod method) {
+    return of(method.annotations()).stream().allMatch(place -> place.isEmpty() && !place.exempt());
   }
 
   /** Whether the application calls the method, not Micronaut itself. */

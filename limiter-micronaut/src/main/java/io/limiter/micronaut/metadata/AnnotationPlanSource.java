@@ -43,10 +43,14 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Reads the limits of the methods of beans, and rejects invalid ones. */
 @Singleton
 final class AnnotationPlanSource implements PlanRegistry.Source {
+
+  private static final Logger LOG = LoggerFactory.getLogger(AnnotationPlanSource.class);
 
   /** Types of arguments that Micronaut derives from a request or that this limiter passes. */
   private static final List<Class<?>> PROVIDED =
@@ -101,12 +105,20 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
   }
 
   @Override
-  public LimitedMethod method(ExecutableMethod<?, ?> method) {
-    return new BeanMethod(this, method, describe(method));
+  public LimitedMethod method(ExecutableMethod<?, ?> method, Class<?> bean) {
+    return new BeanMethod(this, method, describe(method, bean));
   }
 
   @Override
   public List<List<PolicyDefinition>> policies(LimitedMethod method) {
+    if (AnnotatedPlace.isUnmarked(method)) {
+      LOG.warn(
+          "{} is marked as limited, but has no limit, so its calls are not limited: use one of {}",
+          method.description(),
+          AnnotatedPlace.LIMITS.stream()
+              .map(limit -> "@" + limit.getSimpleName())
+              .collect(Collectors.joining(", ")));
+    }
     AnnotationReader reader = new AnnotationReader(method.description());
     return AnnotatedPlace.limiting(method).stream().map(reader::read).toList();
   }
@@ -124,14 +136,10 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
         .toList();
   }
 
-  private static String describe(ExecutableMethod<?, ?> method) {
+  private static String describe(ExecutableMethod<?, ?> method, Class<?> bean) {
     return Arrays.stream(method.getArgumentTypes())
         .map(Class::getTypeName)
-        .collect(
-            Collectors.joining(
-                ",",
-                method.getDeclaringType().getName() + "." + method.getMethodName() + "(",
-                ")"));
+        .collect(Collectors.joining(",", bean.getName() + "." + method.getMethodName() + "(", ")"));
   }
 
   /** A method of a bean, as it is at the start. */

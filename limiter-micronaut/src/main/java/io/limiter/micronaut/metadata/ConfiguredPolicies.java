@@ -208,7 +208,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
    * are beans. It inspects every bean, so it is used only if a name is doubtful.
    */
   private Set<String> allNames() {
-    plans.planAll(context);
+    plans.planAll();
     Set<String> names = plans.policyNames();
     context.getBeansOfType(Policy.class).forEach(policy -> names.add(policy.name()));
     return names;

@@ -201,7 +201,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
         }
         boolean own = declaring == type || !woven;
         if (!method.isSynthetic()
-            && (isLimited(method) ? own || isHidden(method) : whole && isHiddenMember(method))
+            && (isLimited(method) ? own || isHidden(method) : whole && isLeftOut(type, method))
             && !exempt.contains(signature)
             && !limited.contains(signature)) {
           places.add(place(declaring, method, reason(bean, method)));
@@ -225,6 +225,11 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
   /** Whether Kotlin gave the method a name that is invalid in Java, so that kapt leaves it out. */
   private static boolean isHidden(Method method) {
     return method.getName().indexOf(HIDDEN) >= 0;
+  }
+
+  /** Whether the limit of its class does not apply to a method. */
+  private static boolean isLeftOut(Class<?> type, Method method) {
+    return isHiddenMember(method) || (type.isInterface() && method.isDefault());
   }
 
   private static boolean isHiddenMember(Method method) {
@@ -312,6 +317,9 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
       Class<?> factory = bean.getDeclaringType().orElseThrow();
       return "the bean is made by %s: put the limits on the factory's method, or make the class itself a bean"
           .formatted(factory.getName());
+    }
+    if (method != null && method.isDefault()) {
+      return "a limit on an interface does not apply to its default methods: put a limit on the method";
     }
     return "it is not woven: of a factory's bean only public methods are limited";
   }

@@ -29,6 +29,7 @@ import io.micronaut.inject.DelegatingExecutableMethod;
 import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.inject.MethodExecutionHandle;
 import io.micronaut.inject.ProxyBeanDefinition;
+import io.micronaut.inject.proxy.InterceptedBean;
 import io.micronaut.web.router.RouteAttributes;
 import io.micronaut.web.router.RouteMatch;
 import io.micronaut.web.router.Router;
@@ -47,6 +48,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -71,6 +73,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   private static final String ON_MESSAGE = "io.micronaut.websocket.annotation.OnMessage";
 
   private final Source source;
+  private final BeanContext beans;
   private final BeanProvider<Router> router;
   private final String contextPath;
   private final ReferenceQueue<ExecutableMethod<?, ?>> gone = new ReferenceQueue<>();
@@ -78,10 +81,12 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
 
   PlanRegistry(
       Source source,
+      BeanContext beans,
       PoliciesConfiguration policies,
       BeanProvider<Router> router,
       Optional<ServerContextPathProvider> server) {
     this.source = source;
+    this.beans = beans;
     this.router = router;
     this.contextPath =
         server
@@ -141,36 +146,73 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     }
   }
 
-  /** A method and what limits it: a factory may make two beans of one class with other limits. */
-  private record AnnotatedMethod(ExecutableMethod<?, ?> method, List<String> annotations) {
-
-    static AnnotatedMethod of(Source source, ExecutableMethod<?, ?> method) {
-      // The start names a method by its bean, a request does not: else it would be planned twice.
-      return new AnnotatedMethod(
-          method instanceof DelegatingExecutableMethod<?, ?> named ? named.getTarget() : method,
-          source.limits(method));
-    }
-  }
+  /**
+   * A method and what limits it: a factory may make two beans of one class with other limits.
+   *
+   * @param bean the type of its bean: of a method that two types inherit, each counts by itself
+   */
+  private record AnnotatedMethod(
+      ExecutableMethod<?, ?> method, Class<?> bean, List<String> annotations) {}
 
   @Override
   public void process(BeanDefinition<?> bean, ExecutableMethod<?, ?> method) {
-    of(method);
+    var unused = find(method, () -> written(bean.getBeanType()), current);
   }
 
   /** The plan of a method; empty if it is not limited. */
   public Optional<LimitPlan> of(ExecutableMethod<?, ?> method) {
+    return of(method, method);
+  }
+
+  /**
+   * @param target the bean, or anything else if it is not known
+   */
+  private Optional<LimitPlan> of(ExecutableMethod<?, ?> method, Object target) {
     Generation generation = current;
     KnownMethod known = generation.known.get(System.identityHashCode(method));
-    return known != null && known.refersTo(method) ? known.plan : find(method, generation);
+    return known != null && known.refersTo(method)
+        ? known.plan
+        : find(method, () -> beanOf(method, target), generation);
+  }
+
+  private Class<?> beanOf(ExecutableMethod<?, ?> method, Object target) {
+    if (target instanceof InterceptedBean) {
+      return written(target.getClass());
+    }
+    ExecutableMethod<?, ?> own = unnamed(method);
+    return beans.getBeanDefinitions(method.getDeclaringType()).stream()
+        .filter(
+            bean ->
+                withTarget(bean)
+                    .flatMap(definition -> definition.getExecutableMethods().stream())
+                    .anyMatch(candidate -> unnamed(candidate) == own))
+        .<Class<?>>map(bean -> written(bean.getBeanType()))
+        .findFirst()
+        .orElse(method.getDeclaringType());
+  }
+
+  /** The type that a class which Micronaut has woven extends or implements; else the class. */
+  private static Class<?> written(Class<?> type) {
+    if (!InterceptedBean.class.isAssignableFrom(type)) {
+      return type;
+    }
+    return type.getSuperclass() == Object.class ? type.getInterfaces()[0] : type.getSuperclass();
+  }
+
+  /** The start names a method by its bean, a request does not: else it would be planned twice. */
+  private static ExecutableMethod<?, ?> unnamed(ExecutableMethod<?, ?> method) {
+    return method instanceof DelegatingExecutableMethod<?, ?> named ? named.getTarget() : method;
   }
 
   /**
    * The plan of a method for a call in the name of a request: that by which the gate has decided
    * the request, if it is one of the same method. Settings may have changed since.
+   *
+   * @param target the bean that is called
    */
   public Optional<LimitPlan> of(
-      ExecutableMethod<?, ?> method, Optional<? extends HttpRequest<?>> request) {
-    Optional<LimitPlan> plan = of(method);
+      ExecutableMethod<?, ?> method, Object target, Optional<? extends HttpRequest<?>> request) {
+    Optional<LimitPlan> plan = of(method, target);
     if (request.isEmpty()
         || !(request.get().getAttribute(ROUTE).orElse(null) instanceof LimitPlan decided)
         || (plan.isPresent() && plan.get() == decided)) {
@@ -269,7 +311,10 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
         .uriRoutes()
         .flatMap(
             route ->
-                find(route.getTargetMethod().getExecutableMethod(), generation)
+                find(
+                    route.getTargetMethod().getExecutableMethod(),
+                    () -> written(route.getTargetMethod().getDeclaringType()),
+                    generation)
                     .map(plan -> new RouteLimits.LimitedPath(route, plan))
                     .stream())
         .toList();
@@ -284,30 +329,29 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
    * Plans the methods of all beans, including those that factories make. It inspects every bean, so
    * the start does not do it.
    */
-  public void planAll(BeanContext context) {
-    for (BeanDefinition<?> bean : context.getAllBeanDefinitions()) {
-      planAll(bean);
-      if (bean instanceof ProxyBeanDefinition<?> proxy) {
-        // Of a factory's bean, only the definition behind the proxy has methods.
-        target(context, proxy).ifPresent(this::planAll);
-      }
+  public void planAll() {
+    for (BeanDefinition<?> bean : beans.getAllBeanDefinitions()) {
+      withTarget(bean)
+          .flatMap(definition -> definition.getExecutableMethods().stream())
+          .filter(method -> method.hasStereotype(Limited.class))
+          .forEach(method -> find(method, () -> written(bean.getBeanType()), current));
     }
+  }
+
+  /** A bean and what it stands for: of a factory's bean, only that has methods. */
+  private Stream<BeanDefinition<?>> withTarget(BeanDefinition<?> bean) {
+    return bean instanceof ProxyBeanDefinition<?> proxy
+        ? Stream.concat(Stream.of(bean), target(proxy).stream())
+        : Stream.of(bean);
   }
 
   /** What the proxy stands for; none if a look-up cannot distinguish it from beans of its type. */
-  private static <T> Optional<BeanDefinition<T>> target(
-      BeanContext context, ProxyBeanDefinition<T> proxy) {
+  private <T> Optional<BeanDefinition<T>> target(ProxyBeanDefinition<T> proxy) {
     try {
-      return context.findProxyTargetBeanDefinition(proxy);
+      return beans.findProxyTargetBeanDefinition(proxy);
     } catch (NonUniqueBeanException several) {
       return Optional.empty(); // its methods are planned when they are called
     }
-  }
-
-  private void planAll(BeanDefinition<?> bean) {
-    bean.getExecutableMethods().stream()
-        .filter(method -> method.hasStereotype(Limited.class))
-        .forEach(this::of);
   }
 
   /**
@@ -468,10 +512,12 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   }
 
   /** One plan for all objects that stand for one method: gate and guard may hold different ones. */
-  private Optional<LimitPlan> find(ExecutableMethod<?, ?> method, Generation generation) {
+  private Optional<LimitPlan> find(
+      ExecutableMethod<?, ?> method, Supplier<Class<?>> bean, Generation generation) {
     Optional<LimitPlan> plan =
         method.hasStereotype(Limited.class)
-            ? plan(AnnotatedMethod.of(source, method), generation)
+            ? plan(
+                new AnnotatedMethod(unnamed(method), bean.get(), source.limits(method)), generation)
             : Optional.empty();
     for (Object lost = gone.poll(); lost != null; lost = gone.poll()) {
       generation.known.remove(((KnownMethod) lost).hash, lost);
@@ -486,7 +532,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   }
 
   private LimitedBy build(AnnotatedMethod limits, Generation generation) {
-    LimitedMethod method = source.method(limits.method());
+    LimitedMethod method = source.method(limits.method(), limits.bean());
     List<List<PolicyDefinition>> places = source.policies(method);
     if (places.isEmpty()) {
       return LimitedBy.NOTHING;
@@ -576,8 +622,8 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     /** What planning needs. */
     MethodPlanner.PlanningBeans parts();
 
-    /** The method as the readers need it. */
-    LimitedMethod method(ExecutableMethod<?, ?> method);
+    /** The method of a bean of this type as the readers need it. */
+    LimitedMethod method(ExecutableMethod<?, ?> method, Class<?> bean);
 
     /**
      * The policies of each place that limits a method, the nearest first.

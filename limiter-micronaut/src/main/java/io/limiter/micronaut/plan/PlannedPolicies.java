@@ -5,7 +5,6 @@ import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.subject.RequestSubjects;
-import io.micronaut.context.BeanContext;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
 import java.util.Collections;
@@ -25,20 +24,17 @@ final class PlannedPolicies implements LimitPolicies {
   private final PoliciesConfiguration policies;
   private final RequestSubjects subjects;
   private final SettingsRefresh settings;
-  private final BeanContext context;
   private volatile boolean complete;
 
   PlannedPolicies(
       PlanRegistry plans,
       PoliciesConfiguration policies,
       RequestSubjects subjects,
-      SettingsRefresh settings,
-      BeanContext context) {
+      SettingsRefresh settings) {
     this.plans = plans;
     this.policies = policies;
     this.subjects = subjects;
     this.settings = settings;
-    this.context = context;
   }
 
   @Override
@@ -73,7 +69,7 @@ final class PlannedPolicies implements LimitPolicies {
 
   private void planAll() {
     if (!complete) {
-      plans.planAll(context); // twice at the same time gives the same plans
+      plans.planAll(); // twice at the same time gives the same plans
       complete = true;
     }
   }

@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.Limited;
 import io.limiter.micronaut.annotation.NoRateLimit;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -33,6 +36,7 @@ import org.junit.jupiter.api.Test;
 class UnwovenLimitsTest {
 
   private static final String SPEC = "UnwovenLimitsTest";
+  private static final String MARKED = "UnwovenLimitsTest.marked";
   private static final String FACTORIES = "UnwovenLimitsTest.factories";
 
   @RateRule(count = 1, time = 60)
@@ -195,6 +199,41 @@ class UnwovenLimitsTest {
               place -> assertThat(place).startsWith("$Made.limiter (the bean is made by"),
               place -> assertThat(place).startsWith("$Made.rule (the bean is made by"),
               place -> assertThat(place).startsWith("$MadeForARequest.hidden (it is not woven"));
+    }
+  }
+
+  @Limited
+  @Retention(RetentionPolicy.RUNTIME)
+  @interface MarkedOnly {}
+
+  @Singleton
+  @Requires(property = "spec.name", value = MARKED)
+  static class Marked {
+    @MarkedOnly
+    void marked() {}
+
+    @Once
+    void limited() {}
+  }
+
+  @Singleton
+  @MarkedOnly
+  @Requires(property = "spec.name", value = MARKED)
+  static class Exempt {
+    @NoRateLimit
+    void exempt() {}
+  }
+
+  @Test
+  void aWovenMethodWithoutALimitIsNamed() {
+    try (RecordedLog log = RecordedLog.of(AnnotationPlanSource.class)) {
+      Starts.inMemory(MARKED).close();
+
+      assertThat(log.events())
+          .extracting(ILoggingEvent::getFormattedMessage)
+          .containsExactly(
+              Marked.class.getName()
+                  + ".marked() is marked as limited, but has no limit, so its calls are not limited: use one of @RateLimiter, @RateRule, @ConcurrencyLimit, @PreventDuplicate");
     }
   }
 

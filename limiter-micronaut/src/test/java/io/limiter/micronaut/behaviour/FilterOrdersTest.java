@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.testing.RecordedLog;
+import io.limiter.micronaut.http.GateFilter;
+import io.limiter.micronaut.testing.HttpService;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.annotation.Order;
+import io.micronaut.core.order.Ordered;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.annotation.Filter;
+import io.micronaut.http.annotation.RequestFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.filter.HttpServerFilter;
+import io.micronaut.http.filter.ServerFilterChain;
+import io.micronaut.http.server.annotation.PreMatching;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Mono;
+
+/**
+ * Filters that answer requests themselves, as a proxy does: those behind the gate are limited,
+ * others are not, and a warning names those for which nothing says where they run.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class FilterOrdersTest {
+
+  private static final String SPEC = "FilterOrdersTest";
+  private static final String KIND = "X-Kind";
+  private static final int BEHIND = GateFilter.ORDER + 100;
+  private static final int BEFORE = GateFilter.ORDER_BEFORE_SECURITY - 100;
+
+  private final RecordedLog log = RecordedLog.of("io.limiter.micronaut.http.FilterWarnings");
+  private final HttpService service =
+      HttpService.start(
+          SPEC,
+          HttpService.settings(
+              "limiter.policies.proxied.rules[0].count",
+              1,
+              "limiter.policies.proxied.header",
+              KIND,
+              "limiter.routes[0].path",
+              "/proxied/**",
+              "limiter.routes[0].policy",
+              "proxied"));
+
+  @AfterAll
+  void close() {
+    service.close();
+    log.close();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "ServerFilter/none, 429",
+    "ServerFilter/behind, 429",
+    "ServerFilter/before, 200",
+    "ServerFilter/ordered-behind, 429",
+    "ServerFilter/ordered-before, 200",
+    "ServerFilter/pre-matching, 200",
+    "HttpServerFilter/none, 200",
+    "HttpServerFilter/annotated-behind, 200",
+    "HttpServerFilter/behind, 429",
+    "HttpServerFilter/before, 200",
+  })
+  void aFilterBehindTheGateIsLimited(String kind, int second) {
+    assertThat(service.get("/proxied/" + kind, KIND, kind).body()).isEqualTo("proxied");
+    assertThat(service.get("/proxied/" + kind, KIND, kind).statusCode()).isEqualTo(second);
+  }
+
+  @Test
+  void filtersBeforeTheGateWithoutAnOrderAreNamed() {
+    assertThat(log.events())
+        .singleElement()
+        .satisfies(
+            line ->
+                assertThat(line.getFormattedMessage())
+                    .startsWith("2 filters have no order of their own and run before the gate")
+                    .endsWith("$LegacyNone")
+                    .contains("$LegacyAnnotated, "));
+  }
+
+  /** Answers each request. */
+  abstract static class Proxy {
+    @RequestFilter
+    HttpResponse<?> answer() {
+      return HttpResponse.ok("proxied");
+    }
+  }
+
+  @ServerFilter("/proxied/ServerFilter/none")
+  @Requires(property = "spec.name", value = SPEC)
+  static class None extends Proxy {}
+
+  @ServerFilter("/proxied/ServerFilter/behind")
+  @Order(BEHIND)
+  @Requires(property = "spec.name", value = SPEC)
+  static class Behind extends Proxy {}
+
+  @ServerFilter("/proxied/ServerFilter/before")
+  @Order(BEFORE)
+  @Requires(property = "spec.name", value = SPEC)
+  static class Before extends Proxy {}
+
+  @ServerFilter("/proxied/ServerFilter/ordered-behind")
+  @Requires(property = "spec.name", value = SPEC)
+  static class OrderedBehind extends Proxy implements Ordered {
+    @Override
+    public int getOrder() {
+      return BEHIND;
+    }
+  }
+
+  @ServerFilter("/proxied/ServerFilter/ordered-before")
+  @Requires(property = "spec.name", value = SPEC)
+  static class OrderedBefore extends Proxy implements Ordered {
+    @Override
+    public int getOrder() {
+      return BEFORE;
+    }
+  }
+
+  @ServerFilter("/proxied/ServerFilter/pre-matching")
+  @Requires(property = "spec.name", value = SPEC)
+  static class BeforeMatching {
+    @PreMatching
+    @RequestFilter
+    HttpResponse<?> answer() {
+      return HttpResponse.ok("proxied");
+    }
+  }
+
+  /** The same, of the other kind. */
+  abstract static class LegacyProxy implements HttpServerFilter {
+    @Override
+    public Publisher<MutableHttpResponse<?>> doFilter(
+        HttpRequest<?> request, ServerFilterChain chain) {
+      return Mono.just(HttpResponse.ok("proxied"));
+    }
+  }
+
+  @Filter("/proxied/HttpServerFilter/none")
+  @Requires(property = "spec.name", value = SPEC)
+  static class LegacyNone extends LegacyProxy {}
+
+  @Filter("/proxied/HttpServerFilter/annotated-behind")
+  @Order(BEHIND)
+  @Requires(property = "spec.name", value = SPEC)
+  static class LegacyAnnotated extends LegacyProxy {}
+
+  @Filter("/proxied/HttpServerFilter/behind")
+  @Requires(property = "spec.name", value = SPEC)
+  static class LegacyBehind extends LegacyProxy {
+    @Override
+    public int getOrder() {
+      return BEHIND;
+    }
+  }
+
+  @Filter("/proxied/HttpServerFilter/before")
+  @Requires(property = "spec.name", value = SPEC)
+  static class LegacyBefore extends LegacyProxy {
+    @Override
+    public int getOrder() {
+      return BEFORE;
+    }
+  }
+}
