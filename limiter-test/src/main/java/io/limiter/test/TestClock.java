@@ -10,11 +10,10 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * The clock by which the limiter counts in a {@link LimitTest}. It stands still until the test
  * moves it, in steps of a microsecond, the limiter's own resolution. Everything that a decision
- * computes follows it: windows, tokens, bans, duplicates, {@code Retry-After} and the {@code
- * RateLimit} fields.
+ * computes follows it: windows, tokens, bans, duplicates, {@code Retry-After}, the {@code
+ * RateLimit} and the {@code X-RateLimit} fields.
  *
- * <p>Other times are real: a call that a leaky bucket lets wait waits for as long as in production,
- * and {@code X-RateLimit-Reset}, a time of day, adds the time left to the time of the machine.
+ * <p>Other times are real: a call that a leaky bucket lets wait waits for as long as in production.
  *
  * <p>Thread-safe. With {@link LimitTest.Store#REDIS} every method throws an {@link
  * IllegalStateException}.

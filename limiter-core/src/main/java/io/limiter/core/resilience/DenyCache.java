@@ -390,6 +390,9 @@ public final class DenyCache implements LimitStore {
         verdict.duplicate().ifPresent(later::duplicate);
       }
       verdict.ban().ifPresent(rest -> later.ban(minus(rest, since)));
+      if (verdict.decidedAtMicros() > 0) {
+        later.decidedAtMicros(verdict.decidedAtMicros() + since.toNanos() / 1_000);
+      }
       return later.build();
     }
 

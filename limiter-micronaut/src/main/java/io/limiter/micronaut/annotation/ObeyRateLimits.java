@@ -10,9 +10,9 @@ import java.lang.annotation.Target;
 
 /**
  * Makes a declarative client obey what the called server responds about its limits: the field
- * {@code Retry-After} of a 429 or 503, and {@code RateLimit} with nothing remaining. Until the time
- * that it states, further calls to that server wait, without a thread, for {@code
- * limiter.client.max-wait} at most; a call that would wait longer fails with {@link
+ * {@code Retry-After} of a 429, 503 or 403, {@code RateLimit} with nothing remaining, and their
+ * older forms. Until the time that they state, further calls to that server wait, without a thread,
+ * for {@code limiter.client.max-wait} at most; a call that would wait longer fails with {@link
  * io.limiter.micronaut.exception.ServerRateLimitException} and is not sent.
  *
  * <pre>{@code

@@ -16,6 +16,7 @@ import io.micronaut.http.MutableHttpResponse;
 import jakarta.inject.Singleton;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -92,7 +93,7 @@ public class RateLimitFields {
       join(headers, LIMIT, limit(verdict, constant), deniedBehind);
     }
     if (legacy != Legacy.OFF && !statedBehind) {
-      closestToExhaustion(verdict).ifPresent(rule -> writeLegacy(rule, verdict.ban(), headers));
+      closestToExhaustion(verdict).ifPresent(rule -> writeLegacy(rule, verdict, headers));
     }
   }
 
@@ -142,7 +143,8 @@ public class RateLimitFields {
     return false;
   }
 
-  private void writeLegacy(RuleVerdict rule, Optional<Duration> ban, MutableHttpHeaders headers) {
+  private void writeLegacy(RuleVerdict rule, Verdict verdict, MutableHttpHeaders headers) {
+    Optional<Duration> ban = verdict.ban();
     Duration wait =
         ban.filter(rest -> rest.compareTo(rule.effectiveWindow()) > 0)
             .orElse(rule.effectiveWindow());
@@ -153,7 +155,8 @@ public class RateLimitFields {
       return; // when a call ends is unknown
     }
     headers.set(
-        LEGACY_RESET, Long.toString(legacy == Legacy.EPOCH ? epoch(wait) : secondsUp(wait)));
+        LEGACY_RESET,
+        Long.toString(legacy == Legacy.EPOCH ? epoch(verdict, wait) : secondsUp(wait)));
   }
 
   /**
@@ -176,8 +179,14 @@ public class RateLimitFields {
     return duration.toSeconds() + (duration.toNanosPart() > 0 ? 1 : 0);
   }
 
-  private static long epoch(Duration ahead) {
-    return secondsUp(Duration.ofMillis(System.currentTimeMillis()).plus(ahead));
+  /** By the clock of the store, so that all calls in one window have one time. */
+  private static long epoch(Verdict verdict, Duration ahead) {
+    long micros = verdict.decidedAtMicros();
+    Duration decided =
+        micros == 0
+            ? Duration.ofMillis(System.currentTimeMillis())
+            : Duration.of(micros, ChronoUnit.MICROS);
+    return secondsUp(decided.plus(ahead));
   }
 
   private static String policy(Verdict verdict, Formatted constant) {

@@ -23,6 +23,7 @@ import io.limiter.micronaut.plan.PolicyPlan;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import io.micronaut.context.BeanContext;
@@ -30,6 +31,7 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.core.propagation.PropagatedContext;
+import jakarta.annotation.PreDestroy;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -37,7 +39,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.BooleanSupplier;
@@ -93,7 +97,10 @@ final class LimiterMeters
   private final AtomicReferenceArray<@Nullable Timer> store =
       new AtomicReferenceArray<>(REASONS + 1);
 
-  /** Null until the application has started. */
+  /** The meters that read beans of this application; they end with it, the counts stay. */
+  private final Queue<Meter> states = new ConcurrentLinkedQueue<>();
+
+  /** Null until the application has started, and after its end. */
   private volatile @Nullable MeterRegistry registry;
 
   LimiterMeters(BeanContext beans) {
@@ -106,6 +113,16 @@ final class LimiterMeters
     addStates(found);
     registry = found;
     breakers.forEach((node, open) -> addBreaker(found, node, open));
+  }
+
+  /** The registry may be that of several applications, and outlive this one. */
+  @PreDestroy
+  void close() {
+    MeterRegistry meters = registry;
+    registry = null;
+    if (meters != null) {
+      states.forEach(meters::remove);
+    }
   }
 
   private void addStates(MeterRegistry meters) {
@@ -121,24 +138,29 @@ final class LimiterMeters
         .findBean(SettingsShare.class)
         .filter(SettingsShare::isShared)
         .ifPresent(share -> addShared(meters, share));
-    FunctionCounter.builder(
-            "limiter.events.dropped", beans.getBean(EventPublisher.class), EventPublisher::dropped)
-        .description("Events that were dropped because listeners were too slow")
-        .register(meters);
+    states.add(
+        FunctionCounter.builder(
+                "limiter.events.dropped",
+                beans.getBean(EventPublisher.class),
+                EventPublisher::dropped)
+            .description("Events that were dropped because listeners were too slow")
+            .register(meters));
     FallbackCounts counts = beans.getBean(FallbackCounts.class);
     for (FailureReason reason : FailureReason.values()) {
-      FunctionCounter.builder("limiter.fallback", counts, known -> known.of(reason))
-          .tag("reason", TagValues.of(reason))
-          .description("Decisions of the fallback")
-          .register(meters);
+      states.add(
+          FunctionCounter.builder("limiter.fallback", counts, known -> known.of(reason))
+              .tag("reason", TagValues.of(reason))
+              .description("Decisions of the fallback")
+              .register(meters));
     }
-    FunctionCounter.builder(
-            "limiter.process.late", counts, known -> known.of(FailureReason.PROCESS_LATE))
-        .description("Decisions that failed because this process was late, not the store")
-        .register(meters);
+    states.add(
+        FunctionCounter.builder(
+                "limiter.process.late", counts, known -> known.of(FailureReason.PROCESS_LATE))
+            .description("Decisions that failed because this process was late, not the store")
+            .register(meters));
   }
 
-  private static void addShared(MeterRegistry meters, SettingsShare share) {
+  private void addShared(MeterRegistry meters, SettingsShare share) {
     gauge(
         meters,
         "limiter.shared.settings.version",
@@ -151,16 +173,17 @@ final class LimiterMeters
         () -> share.status().problem().isPresent() ? 1 : 0);
   }
 
-  private static void gauge(
+  private void gauge(
       MeterRegistry meters, String name, String description, Supplier<Number> value) {
-    Gauge.builder(name, value).description(description).register(meters);
+    states.add(Gauge.builder(name, value).description(description).register(meters));
   }
 
-  private static void addBreaker(MeterRegistry meters, String node, BooleanSupplier open) {
-    Gauge.builder("limiter.breaker", () -> open.getAsBoolean() ? 1 : 0)
-        .tag("node", node)
-        .description("1 while the breaker of a Redis node is open, else 0")
-        .register(meters);
+  private void addBreaker(MeterRegistry meters, String node, BooleanSupplier open) {
+    states.add(
+        Gauge.builder("limiter.breaker", () -> open.getAsBoolean() ? 1 : 0)
+            .tag("node", node)
+            .description("1 while the breaker of a Redis node is open, else 0")
+            .register(meters));
   }
 
   @Override

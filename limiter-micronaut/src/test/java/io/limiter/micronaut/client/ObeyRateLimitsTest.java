@@ -15,6 +15,7 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.async.annotation.SingleResult;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
+import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Header;
@@ -48,12 +49,14 @@ class ObeyRateLimitsTest {
 
     /** Responds as the call asks for. */
     @Get("/scripted")
-    HttpResponse<String> scripted(
-        @Header("X-Status") int status,
-        @Header("X-Field") String field,
-        @Header("X-Value") String value) {
+    HttpResponse<String> scripted(@Header("X-Status") int status, @Header("X-Lines") String lines) {
       calls.incrementAndGet();
-      return HttpResponse.status(HttpStatus.valueOf(status)).header(field, value).body("ok");
+      MutableHttpResponse<String> response = HttpResponse.status(HttpStatus.valueOf(status));
+      for (String line : lines.split("~")) {
+        int colon = line.indexOf(':');
+        response.header(line.substring(0, colon).strip(), line.substring(colon + 1).strip());
+      }
+      return response.body("ok");
     }
 
     @Get("/limited")
@@ -69,10 +72,7 @@ class ObeyRateLimitsTest {
   @Requires(property = "spec.name", value = OWN)
   interface Obedient {
     @Get("/scripted")
-    HttpResponse<String> scripted(
-        @Header("X-Status") int status,
-        @Header("X-Field") String field,
-        @Header("X-Value") String value);
+    HttpResponse<String> scripted(@Header("X-Status") int status, @Header("X-Lines") String lines);
 
     @Get("/limited")
     String limited();
@@ -148,14 +148,18 @@ class ObeyRateLimitsTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "429 | Retry-After | 60",
-        "503 | Retry-After | 60",
-        "200 | RateLimit   | \"a\";r=5;t=10, \"b\";r=0;t=60",
-        "429 | RateLimit   | \"a\";r=0;t=60"
+        "429 | Retry-After: 60",
+        "503 | Retry-After: 60",
+        "403 | Retry-After: 60",
+        "429 | Retry-After: 1 ~ Retry-After: 60",
+        "200 | RateLimit: \"a\";r=5;t=10 ~ RateLimit: \"b\";r=0;t=60",
+        "429 | RateLimit: \"a\";r=0;t=60",
+        "200 | RateLimit-Remaining: 0 ~ RateLimit-Reset: 60",
+        "403 | X-RateLimit-Remaining: 0 ~ X-RateLimit-Reset: 60"
       })
-  void aLongerPauseThanACallMayWaitIsAnErrorThatStatesIt(int status, String field, String value) {
+  void aLongerPauseThanACallMayWaitIsAnErrorThatStatesIt(int status, String lines) {
     Obedient client = client(Obedient.class);
-    call(client, status, field, value);
+    call(client, status, lines);
 
     ServerRateLimitException rejected =
         catchThrowableOfType(ServerRateLimitException.class, client::limited);
@@ -170,18 +174,18 @@ class ObeyRateLimitsTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "200 | Retry-After | 60",
-        "404 | Retry-After | 60",
-        "429 | Retry-After | soon",
-        "429 | Retry-After | -5",
-        "429 | Retry-After | Wed, 21 Oct 2015 07:28:00 GMT",
-        "200 | RateLimit   | \"a\";r=1;t=60",
-        "200 | RateLimit   | nonsense;;;=\"",
-        "429 | X-Other     | 60"
+        "200 | Retry-After: 60",
+        "404 | Retry-After: 60",
+        "429 | Retry-After: soon",
+        "429 | Retry-After: -5",
+        "429 | Retry-After: Wed, 21 Oct 2015 07:28:00 GMT",
+        "200 | RateLimit: \"a\";r=1;t=60",
+        "200 | RateLimit: nonsense;;;=\"",
+        "429 | X-Other: 60"
       })
-  void otherResponsesAskForNoPause(int status, String field, String value) {
+  void otherResponsesAskForNoPause(int status, String lines) {
     Obedient client = client(Obedient.class);
-    call(client, status, field, value);
+    call(client, status, lines);
 
     assertThat(client.limited()).isEqualTo("ok");
     assertThat(calls()).isEqualTo(2);
@@ -190,7 +194,7 @@ class ObeyRateLimitsTest {
   @Test
   void aRetryAfterAboveTheMaximumIsIgnored() {
     Obedient client = client(Obedient.class, "limiter.client.max-retry-after", "1s");
-    call(client, 429, "Retry-After", "9999999999");
+    call(client, 429, "Retry-After: 9999999999");
 
     assertThat(client.limited()).isEqualTo("ok");
   }
@@ -198,7 +202,7 @@ class ObeyRateLimitsTest {
   @Test
   void callsFailAtOnceWithoutAWait() {
     Obedient client = client(Obedient.class, "limiter.client.max-wait", "0s");
-    call(client, 429, "Retry-After", "1");
+    call(client, 429, "Retry-After: 1");
 
     assertThatThrownBy(client::limited).isInstanceOf(ServerRateLimitException.class);
   }
@@ -206,7 +210,7 @@ class ObeyRateLimitsTest {
   @Test
   void oneCallMoreThanMayWaitFailsAtOnce() throws Exception {
     Obedient client = client(Obedient.class, "limiter.client.max-waiters", 1);
-    call(client, 429, "Retry-After", "1");
+    call(client, 429, "Retry-After: 1");
     CompletableFuture<String> first = client.limitedAsync();
 
     assertThatThrownBy(client::limited)
@@ -226,9 +230,9 @@ class ObeyRateLimitsTest {
     assertThat(Starts.mistake(Map.of(setting, value))).hasMessageContaining(setting);
   }
 
-  private static void call(Obedient client, int status, String field, String value) {
+  private static void call(Obedient client, int status, String lines) {
     try {
-      client.scripted(status, field, value);
+      client.scripted(status, lines);
     } catch (HttpClientResponseException asked) {
       assertThat(asked.getStatus().getCode()).isEqualTo(status);
     }

@@ -17,6 +17,7 @@ import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MutableHttpResponse;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -278,6 +279,32 @@ class RateLimitFieldsTest {
     fields().writeDenial(verdict(Outcome.UNAVAILABLE), response);
 
     assertThat(response.header("Retry-After")).isEqualTo("1");
+  }
+
+  /** In one window that ends at 1,000,060 s by the clock of the store, whatever this one shows. */
+  @ParameterizedTest
+  @CsvSource({
+    "1000000000000, 60000000, 1000060",
+    "1000000000001, 59999999, 1000060",
+    "1000059000000, 1000000, 1000060",
+    "1000059999999, 1, 1000060",
+    "1000060000000, 0, 1000060",
+    "1000000000000, 60000001, 1000061"
+  })
+  void allCallsInOneWindowHaveOneTimeOfItsEnd(long decidedMicros, long leftMicros, String reset) {
+    legacy = HeadersConfiguration.Legacy.EPOCH;
+    RuleVerdict rule = rule(MINUTE, 3, Duration.of(leftMicros, ChronoUnit.MICROS), null);
+    Policy policy = Policy.of("test", HOUR);
+
+    fields()
+        .writeIfAbsent(
+            Verdict.of(policy, Outcome.ALLOWED)
+                .rules(List.of(rule))
+                .decidedAtMicros(decidedMicros)
+                .build(),
+            response);
+
+    assertThat(response.header("X-RateLimit-Reset")).isEqualTo(reset);
   }
 
   private static Verdict verdict(Outcome outcome, RuleVerdict... rules) {

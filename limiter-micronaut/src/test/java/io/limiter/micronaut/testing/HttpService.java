@@ -46,6 +46,11 @@ public class HttpService implements AutoCloseable {
     return new HttpService(run(specification, settings));
   }
 
+  /** A server that runs already. */
+  public static HttpService of(EmbeddedServer server) {
+    return new HttpService(server);
+  }
+
   protected static EmbeddedServer run(String specification, Map<String, Object> settings) {
     Map<String, Object> all = new LinkedHashMap<>();
     all.put("spec.name", specification);
