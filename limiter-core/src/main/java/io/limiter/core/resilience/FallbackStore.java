@@ -60,6 +60,9 @@ public final class FallbackStore implements LimitStore {
   private final LogThrottle lateness;
   private final List<StoreListener> listeners;
 
+  /** Whether the store has failed and the log may not have all decisions of the fallback. */
+  private volatile boolean failed;
+
   /** The first attempt to connect; null once it has ended. */
   private volatile @Nullable CompletableFuture<Void> connecting;
 
@@ -195,7 +198,9 @@ public final class FallbackStore implements LimitStore {
               (verdict, failure) -> {
                 if (failure == null) {
                   report(askedNanos, null);
-                  logEnd();
+                  if (failed) {
+                    logEnd();
+                  }
                   known.learn(asked, subjects, verdict, mode, askedNanos, false);
                   decided.complete(verdict);
                   return;
@@ -240,6 +245,9 @@ public final class FallbackStore implements LimitStore {
 
   private void log(StoreException failure) {
     boolean late = failure.reason() == FailureReason.PROCESS_LATE;
+    if (!late) {
+      failed = true;
+    }
     long decisions = (late ? lateness : failures).count();
     if (decisions > 0) {
       log.warn(

@@ -59,20 +59,23 @@ public final class PoliciesConfiguration {
 
   private final RedisConfiguration redis;
   private final PolicyDeadlines deadlines;
-  private volatile InUse inUse;
+  private volatile LimitSettings current;
+  private volatile Set<String> names;
 
-  /**
-   * What is in use, replaced as a whole.
-   *
-   * @param names the names of all policies
-   */
-  private record InUse(LimitSettings settings, Set<String> names, Treatments treatments) {}
+  // What each request needs of them.
+  private volatile Set<String> notCached;
+  private volatile Map<String, Fallback> fallbacks;
+  private volatile @Nullable BlockConfiguration block;
 
   PoliciesConfiguration(Environment environment, RedisConfiguration redis) {
     this.redis = redis;
-    LimitSettings read = read(SettingSources.atStart(environment), Map.of(), Map.of());
-    this.inUse = new InUse(read, read.policies(), treatments(read, read.policies()));
-    this.deadlines = new PolicyDeadlines(inUse.treatments().deadlines());
+    this.current = read(SettingSources.atStart(environment), Map.of(), Map.of());
+    this.names = current.policies();
+    Treatments treatments = treatments(current, names);
+    this.notCached = treatments.notCached();
+    this.fallbacks = treatments.fallbacks();
+    this.block = current.block().orElse(null);
+    this.deadlines = new PolicyDeadlines(treatments.deadlines());
   }
 
   /**
@@ -132,10 +135,14 @@ public final class PoliciesConfiguration {
   public Runnable prepare(LimitSettings read, Collection<String> policies) {
     Set<String> all = new TreeSet<>(read.policies());
     all.addAll(policies);
-    InUse next = new InUse(read, all, treatments(read, all));
+    Treatments found = treatments(read, all);
     return () -> {
-      deadlines.use(next.treatments().deadlines());
-      inUse = next;
+      deadlines.use(found.deadlines());
+      fallbacks = found.fallbacks();
+      notCached = found.notCached();
+      block = read.block().orElse(null);
+      names = all;
+      current = read;
     };
   }
 
@@ -160,13 +167,13 @@ public final class PoliciesConfiguration {
   /** The settings that are in use. */
   @Internal
   public LimitSettings current() {
-    return inUse.settings();
+    return current;
   }
 
   /** The callers whose requests are rejected; null if there are none. */
   @Internal
   public @Nullable BlockConfiguration block() {
-    return inUse.settings().block().orElse(null);
+    return block;
   }
 
   /**
@@ -177,7 +184,7 @@ public final class PoliciesConfiguration {
    */
   public Function<Policy, Fallback> fallbacks(Fallback usual) {
     return policy -> {
-      Map<String, Fallback> own = inUse.treatments().fallbacks();
+      Map<String, Fallback> own = fallbacks;
       List<String> parts = policy.parts();
       Fallback strictest = own.getOrDefault(parts.get(0), usual);
       for (int i = 1; i < parts.size(); i++) {
@@ -194,16 +201,15 @@ public final class PoliciesConfiguration {
 
   /** The policies that are only observed: they never deny. None by default. */
   public Set<String> observed() {
-    InUse now = inUse;
-    return now.names().stream()
-        .filter(policy -> now.settings().of(policy).members().isTrue(PolicyMember.OBSERVE))
+    return names.stream()
+        .filter(policy -> current.of(policy).members().isTrue(PolicyMember.OBSERVE))
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
   /** Whether denials of this policy may be answered without a call to Redis. */
   @Internal
   public boolean denyCache(Policy policy) {
-    Set<String> not = inUse.treatments().notCached();
+    Set<String> not = notCached;
     return not.isEmpty() || policy.parts().stream().noneMatch(not::contains);
   }
 }

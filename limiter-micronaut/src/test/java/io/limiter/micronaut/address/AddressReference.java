@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.address;
 
+import io.netty.util.NetUtil;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 
 /**
  * What {@link ForwardedHeader} is to find, written a second time to be looked through and not to be
- * fast: texts are split by regular expressions, and literals read by the JDK.
+ * fast: texts are split by regular expressions, and literals read by the JDK and written by Netty.
  */
 final class AddressReference {
 
@@ -157,10 +157,18 @@ final class AddressReference {
         return new Found(Arrays.copyOfRange(bytes, 12, 16)).text();
       }
       return bytes.length == 16
-          ? HexFormat.of().formatHex(bytes) + "/128"
+          ? ofIpv6() + "/128"
           : Stream.of(0, 1, 2, 3)
               .map(i -> Integer.toString(bytes[i] & 0xff))
               .collect(Collectors.joining("."));
+    }
+
+    private String ofIpv6() {
+      try {
+        return NetUtil.toAddressString(InetAddress.getByAddress(bytes));
+      } catch (UnknownHostException impossible) {
+        throw new AssertionError(impossible);
+      }
     }
 
     /** Networks whose prefixes end between bytes. */

@@ -297,7 +297,7 @@ class RateLimitFieldsTest {
     Policy policy = Policy.of("test", HOUR);
 
     fields()
-        .writeIfAbsent(
+        .write(
             Verdict.of(policy, Outcome.ALLOWED)
                 .rules(List.of(rule))
                 .decidedAtMicros(decidedMicros)
