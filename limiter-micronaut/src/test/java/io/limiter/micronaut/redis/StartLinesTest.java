@@ -115,7 +115,7 @@ class StartLinesTest {
         "redis://cache.shop.svc.cluster.local:6379/3",
         "redis-socket:///tmp/redis.sock",
         "redis-sentinel://a:26379,b:26379/0#main",
-        "rediss://cache"
+        "redis://cache"
       })
   void otherAddressesDoNot(String uri) {
     try (ApplicationContext context =
