@@ -180,15 +180,17 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
       return written(target.getClass());
     }
     ExecutableMethod<?, ?> own = unnamed(method);
-    return beans.getBeanDefinitions(method.getDeclaringType()).stream()
-        .filter(
-            bean ->
-                withTarget(bean)
-                    .flatMap(definition -> definition.getExecutableMethods().stream())
-                    .anyMatch(candidate -> unnamed(candidate) == own))
-        .<Class<?>>map(bean -> written(bean.getBeanType()))
-        .findFirst()
-        .orElse(method.getDeclaringType());
+    // Loops, since a first request runs them, and each lambda would be a class to load.
+    for (BeanDefinition<?> bean : beans.getBeanDefinitions(method.getDeclaringType())) {
+      for (BeanDefinition<?> definition : withTarget(bean)) {
+        for (ExecutableMethod<?, ?> candidate : definition.getExecutableMethods()) {
+          if (unnamed(candidate) == own) {
+            return written(bean.getBeanType());
+          }
+        }
+      }
+    }
+    return method.getDeclaringType();
   }
 
   /** The type that a class which Micronaut has woven extends or implements; else the class. */
@@ -331,18 +333,19 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
    */
   public void planAll() {
     for (BeanDefinition<?> bean : beans.getAllBeanDefinitions()) {
-      withTarget(bean)
-          .flatMap(definition -> definition.getExecutableMethods().stream())
-          .filter(method -> method.hasStereotype(Limited.class))
-          .forEach(method -> find(method, () -> written(bean.getBeanType()), current));
+      for (BeanDefinition<?> definition : withTarget(bean)) {
+        definition.getExecutableMethods().stream()
+            .filter(method -> method.hasStereotype(Limited.class))
+            .forEach(method -> find(method, () -> written(bean.getBeanType()), current));
+      }
     }
   }
 
   /** A bean and what it stands for: of a factory's bean, only that has methods. */
-  private Stream<BeanDefinition<?>> withTarget(BeanDefinition<?> bean) {
-    return bean instanceof ProxyBeanDefinition<?> proxy
-        ? Stream.concat(Stream.of(bean), target(proxy).stream())
-        : Stream.of(bean);
+  private List<BeanDefinition<?>> withTarget(BeanDefinition<?> bean) {
+    Optional<? extends BeanDefinition<?>> behind =
+        bean instanceof ProxyBeanDefinition<?> proxy ? target(proxy) : Optional.empty();
+    return behind.isPresent() ? List.of(bean, behind.get()) : List.of(bean);
   }
 
   /** What the proxy stands for; none if a look-up cannot distinguish it from beans of its type. */
