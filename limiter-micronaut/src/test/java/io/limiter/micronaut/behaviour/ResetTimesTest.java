@@ -36,6 +36,7 @@ class ResetTimesTest {
     Map<String, Object> settings = new LinkedHashMap<>(store);
     settings.put("limiter.headers.x-rate-limit", "epoch");
     settings.put("limiter.headers.debug", true);
+    settings.put("limiter.deny-cache.enabled", true);
     try (HttpService service = HttpService.start(AlgorithmRoutes.SPEC, settings)) {
       long midnight = midnight();
       Set<String> times = new TreeSet<>();
