@@ -79,8 +79,13 @@ final class WarmRequests {
     System.out.println(Base64.getEncoder().encodeToString(probes.getExecutionData(true)));
   }
 
-  /** Waits until connections, timers and renewals of the warm-up have ended. */
+  /** Waits until the check of the start, connections, timers and renewals have ended. */
   private static void awaitRest(IAgent probes) {
+    await()
+        .until(
+            () ->
+                Thread.getAllStackTraces().keySet().stream()
+                    .noneMatch(thread -> thread.getName().equals("limiter-start-check")));
     probes.reset();
     await()
         .pollDelay(QUIET)
