@@ -60,8 +60,8 @@ public final class FallbackStore implements LimitStore {
   private final LogThrottle lateness;
   private final List<StoreListener> listeners;
 
-  /** Whether the store has failed and the log may not have all decisions of the fallback. */
-  private volatile boolean failed;
+  /** Whether the log lacks decisions of the fallback. */
+  private volatile boolean unlogged;
 
   /** The first attempt to connect; null once it has ended. */
   private volatile @Nullable CompletableFuture<Void> connecting;
@@ -198,7 +198,7 @@ public final class FallbackStore implements LimitStore {
               (verdict, failure) -> {
                 if (failure == null) {
                   report(askedNanos, null);
-                  if (failed) {
+                  if (unlogged) {
                     logEnd();
                   }
                   known.learn(asked, subjects, verdict, mode, askedNanos, false);
@@ -245,10 +245,10 @@ public final class FallbackStore implements LimitStore {
 
   private void log(StoreException failure) {
     boolean late = failure.reason() == FailureReason.PROCESS_LATE;
-    if (!late) {
-      failed = true;
-    }
     long decisions = (late ? lateness : failures).count();
+    if (!late) {
+      unlogged = decisions == 0;
+    }
     if (decisions > 0) {
       log.warn(
           "{} ({}): {}. Fallback decisions since the last message: {}",

@@ -21,7 +21,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
 
 /**
  * Writes the header fields that show the state of the limits to a caller: {@code RateLimit-Policy}
@@ -47,8 +46,6 @@ public class RateLimitFields {
   /** Fields with one value, which state one limit together. */
   private static final List<String> SINGLE =
       List.of(HttpHeaders.RETRY_AFTER, LEGACY_LIMIT, LEGACY_REMAINING, LEGACY_RESET);
-
-  private static final Set<Integer> DENIALS = Set.of(429, 503);
 
   private static final String NO_STORE = "no-store";
   private static final String BAN = "\"abnormal-usage-detected\"";
@@ -84,15 +81,13 @@ public class RateLimitFields {
       return;
     }
     boolean deniedBehind =
-        verdict.allowed() && DENIALS.contains(response.code()) && headers.contains(LIMIT);
-    boolean statedBehind =
-        verdict.allowed() && (deniedBehind || SINGLE.stream().anyMatch(headers::contains));
+        verdict.allowed() && isDenial(response.code()) && headers.contains(LIMIT);
     if (rateLimit) {
       Formatted constant = constant(verdict);
       join(headers, POLICY, policy(verdict, constant), deniedBehind);
       join(headers, LIMIT, limit(verdict, constant), deniedBehind);
     }
-    if (legacy != Legacy.OFF && !statedBehind) {
+    if (legacy != Legacy.OFF && !deniedBehind && !(verdict.allowed() && hasSingle(headers))) {
       closestToExhaustion(verdict).ifPresent(rule -> writeLegacy(rule, verdict, headers));
     }
   }
@@ -102,17 +97,26 @@ public class RateLimitFields {
    * denial would outlive its reason.
    */
   public void writeDenial(Verdict verdict, MutableHttpResponse<?> response) {
-    write(verdict, response);
     MutableHttpHeaders headers = response.getHeaders();
+    OptionalLong seconds = retryAfter ? Denial.retryAfterSeconds(verdict) : OptionalLong.empty();
+    if (seconds.isPresent()) {
+      SINGLE.forEach(headers::remove); // otherwise they could state another limit
+    }
+    write(verdict, response);
     if (!forbidsStoring(headers)) {
       headers.set(HttpHeaders.CACHE_CONTROL, NO_STORE);
     }
-    if (retryAfter) {
-      OptionalLong seconds = Denial.retryAfterSeconds(verdict);
-      if (seconds.isPresent()) {
-        headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds.getAsLong()));
-      }
+    if (seconds.isPresent()) {
+      headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds.getAsLong()));
     }
+  }
+
+  private static boolean isDenial(int status) {
+    return status == 429 || status == 503;
+  }
+
+  private static boolean hasSingle(MutableHttpHeaders headers) {
+    return SINGLE.stream().anyMatch(headers::contains);
   }
 
   private static void join(MutableHttpHeaders headers, String name, String own, boolean last) {

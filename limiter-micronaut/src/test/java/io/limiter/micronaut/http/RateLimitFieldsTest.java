@@ -98,6 +98,22 @@ class RateLimitFieldsTest {
     }
   }
 
+  /** Nor without the X-RateLimit fields of our own. */
+  @Test
+  void noFieldOfAnotherLimitStaysBesideRetryAfter() {
+    response.header("X-RateLimit-Remaining", "7").header("X-RateLimit-Reset", "5");
+
+    fields()
+        .writeDenial(
+            verdict(
+                Outcome.LIMITED, rule(MINUTE, 0, Duration.ofSeconds(20), Duration.ofSeconds(20))),
+            response);
+
+    assertThat(response.header("Retry-After")).isEqualTo("20");
+    assertThat(response.getHeaders().names())
+        .doesNotContain("X-RateLimit-Remaining", "X-RateLimit-Reset");
+  }
+
   @Test
   void aDenialIsStatedFirstAndInPlaceOfOtherSingleFields() {
     legacy = HeadersConfiguration.Legacy.SECONDS;
