@@ -52,7 +52,7 @@ class SettingsIT {
     return rows().filter(some).map(Row::name).toList();
   }
 
-  /** Of the first column of a table. */
+  /** Of the first column of a table; a cell may begin with the group of its members. */
   private static List<String> members(String page, String of) throws IOException {
     String table =
         Files.readString(DOCS.resolve(page))
@@ -60,9 +60,13 @@ class SettingsIT {
                 "(?s).*\\| member of a %s \\|[^\n]*\n[^\n]*\n(.*?)\n\n.*".formatted(of), "$1");
     return table
         .lines()
-        .map(line -> line.split("\\|")[1])
-        .flatMap(cell -> Arrays.stream(cell.split(",")))
-        .map(name -> name.strip().replace("`", ""))
+        .map(line -> line.split("\\|")[1].strip().replace("`", ""))
+        .flatMap(
+            cell -> {
+              String group = cell.contains(": ") ? cell.replaceFirst(": .*", ".") : "";
+              return Arrays.stream(cell.substring(group.length()).split(","))
+                  .map(name -> group + name.strip());
+            })
         .toList();
   }
 
