@@ -50,7 +50,7 @@ public final class InFlightFigures {
       SharedConnection shared = SharedConnection.open(uri, settings);
       await().ignoreExceptions().until(() -> shared.commands() != null);
       try (LimitStore store = new RedisStore(shared, settings)) {
-        System.out.println("redis-server " + redis.version());
+        System.out.println(redis.product());
         System.out.printf("%10s %10s %10s %10s%n", "in flight", "begin us", "renew us", "end us");
         InFlightFigures figures = new InFlightFigures(client.connect().sync(), store);
         for (int held : new int[] {1, 10, 100, 1_000, 10_000}) {

@@ -71,8 +71,7 @@ public final class RedisFigures {
       SharedConnection shared = SharedConnection.open(uri, settings);
       await().ignoreExceptions().until(() -> shared.commands() != null);
       try (LimitStore store = new RedisStore(shared, settings)) {
-        System.out.printf(
-            "redis-server %s, %d rounds of %d calls%n", redis.version(), rounds, calls);
+        System.out.printf("%s, %d rounds of %d calls%n", redis.product(), rounds, calls);
         new RedisFigures(client.connect(ByteArrayCodec.INSTANCE), store, calls).print(rounds);
       } finally {
         client.shutdown();

@@ -19,8 +19,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.slf4j.LoggerFactory;
 import org.testcontainers.DockerClientFactory;
@@ -40,14 +38,15 @@ import org.testcontainers.utility.DockerImageName;
  *   <li>the redis-server that embedded-redis contains.
  * </ol>
  *
- * With {@code LIMITER_TEST_REDIS=embedded} it is the last of them at once. One line on stdout
- * reports the choice. Tests must not flush the server, which others may use: each uses keys of its
- * own.
+ * With {@code LIMITER_TEST_REDIS=embedded} it is the last of them at once, and with {@code
+ * LIMITER_TEST_REDIS=installed} the first redis-server on the PATH. One line on stdout reports the
+ * choice. Tests must not flush the server, which others may use: each uses keys of its own.
  */
 public final class RedisFixture {
 
   static final String KIND_VARIABLE = "LIMITER_TEST_REDIS";
   static final String EMBEDDED = "embedded";
+  static final String INSTALLED = "installed";
   static final String URI_VARIABLE = "LIMITER_TEST_REDIS_URI";
   static final String IMAGE_VARIABLE = "LIMITER_TEST_REDIS_IMAGE";
   static final String IMAGE_PROPERTY = "limiter.test.redis.image";
@@ -60,8 +59,6 @@ public final class RedisFixture {
 
   /** An engine without access to its registry would try for seven minutes. */
   private static final Duration CONTAINER_START = Duration.ofMinutes(2);
-
-  private static final Pattern VERSION = Pattern.compile("redis_version:(\\S+)");
 
   private static Supplier<String> outcome;
 
@@ -106,7 +103,7 @@ public final class RedisFixture {
       Optional<String> given = value(environment, URI_VARIABLE);
       if (given.isPresent()) {
         String uri = given.get();
-        return new Found("redis-server " + version(uri) + " given by " + URI_VARIABLE, uri);
+        return new Found(product(uri) + " given by " + URI_VARIABLE, uri);
       }
       if (!mayHaveDocker(environment)) {
         failures.add("Docker: no engine's socket here and no DOCKER_HOST");
@@ -121,11 +118,23 @@ public final class RedisFixture {
   }
 
   private static Found ofKind(String kind) {
-    if (!kind.equals(EMBEDDED)) {
-      throw new IllegalStateException(
-          KIND_VARIABLE + " is '" + kind + "', and can only be '" + EMBEDDED + "' or not set");
-    }
-    return embedded(" (as " + KIND_VARIABLE + " demands)");
+    return switch (kind) {
+      case EMBEDDED -> embedded(" (as " + KIND_VARIABLE + " demands)");
+      case INSTALLED -> {
+        RedisProcess server =
+            new RedisProcess(
+                    RedisBinary.installed()
+                        .orElseThrow(
+                            () -> new IllegalStateException("no redis-server is on the PATH")),
+                    Ports.free())
+                .start();
+        yield new Found("installed " + server.product(), server.uri());
+      }
+      default ->
+          throw new IllegalStateException(
+              "%s is '%s', and can only be '%s', '%s' or not set"
+                  .formatted(KIND_VARIABLE, kind, EMBEDDED, INSTALLED));
+    };
   }
 
   private static Optional<String> value(Map<String, String> environment, String variable) {
@@ -135,7 +144,7 @@ public final class RedisFixture {
   private static Found embedded(String why) {
     try {
       RedisProcess server = new RedisProcess(RedisBinary.embedded(), Ports.free()).start();
-      return new Found("embedded redis-server " + server.version() + why, server.uri());
+      return new Found("embedded " + server.product() + why, server.uri());
     } catch (IllegalStateException e) {
       throw new IllegalStateException(
           "embedded redis-server: "
@@ -156,7 +165,7 @@ public final class RedisFixture {
     CompletableFuture<String> started = CompletableFuture.supplyAsync(() -> start(image));
     try {
       String uri = started.get(CONTAINER_START.toSeconds(), TimeUnit.SECONDS);
-      return Optional.of(new Found("container " + image + ", redis-server " + version(uri), uri));
+      return Optional.of(new Found("container " + image + ", " + product(uri), uri));
     } catch (TimeoutException e) {
       failures.add("Docker: no container of " + image + " within " + CONTAINER_START);
     } catch (ExecutionException e) {
@@ -211,13 +220,12 @@ public final class RedisFixture {
         .anyMatch(Files::exists);
   }
 
-  private static String version(String uri) {
+  private static String product(String uri) {
     RedisURI target = RedisURI.create(uri);
     target.setTimeout(Duration.ofSeconds(10));
     RedisClient client = RedisClient.create(target);
     try (StatefulRedisConnection<String, String> connection = client.connect()) {
-      Matcher matcher = VERSION.matcher(connection.sync().info("server"));
-      return matcher.find() ? matcher.group(1) : "of unknown version";
+      return RedisProcess.product(connection.sync().info("server"));
     } catch (RuntimeException e) {
       throw new IllegalStateException(
           RedisURI.create(uri) + " does not answer: " + e.getMessage(), e);

@@ -3,6 +3,7 @@ package io.limiter.core.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.lettuce.core.RedisClient;
 import java.util.Map;
@@ -27,7 +28,7 @@ class RedisFixtureTest {
     String uri = RedisFixture.uri();
     RedisFixture.Found found = RedisFixture.find(Map.of("LIMITER_TEST_REDIS_URI", uri));
     assertThat(found.uri()).isEqualTo(uri);
-    assertThat(found.what()).matches("redis-server \\S+ given by LIMITER_TEST_REDIS_URI");
+    assertThat(found.what()).matches("(Redis|Valkey) \\S+ given by LIMITER_TEST_REDIS_URI");
   }
 
   @Test
@@ -39,7 +40,23 @@ class RedisFixtureTest {
                 "LIMITER_TEST_REDIS_URI", RedisFixture.uri(),
                 "DOCKER_HOST", "unix:///var/run/docker.sock"));
     assertThat(found.uri()).isNotEqualTo(RedisFixture.uri());
-    assertThat(found.what()).startsWith("embedded redis-server ");
+    assertThat(found.what()).startsWith("embedded Redis 6.2.");
+  }
+
+  @Test
+  void takesTheInstalledServerIfRequired() {
+    assumeThat(RedisBinary.installed()).isPresent();
+    RedisFixture.Found found = RedisFixture.find(Map.of("LIMITER_TEST_REDIS", "installed"));
+    assertThat(found.uri()).isNotEqualTo(RedisFixture.uri());
+    assertThat(found.what()).matches("installed (Redis|Valkey) \\d\\S+");
+  }
+
+  @Test
+  void namesAServerByItsOwnNameAndVersion() {
+    assertThat(RedisProcess.product("redis_version:8.0.2\r\nredis_mode:standalone"))
+        .isEqualTo("Redis 8.0.2");
+    assertThat(RedisProcess.product("redis_version:7.2.4\r\nvalkey_version:8.1.1\r\n"))
+        .isEqualTo("Valkey 8.1.1");
   }
 
   @Test

@@ -27,7 +27,9 @@ public final class RedisProcess implements AutoCloseable {
   private static final Duration LOOK = Duration.ofMillis(500);
   private static final Duration BETWEEN_LOOKS = Duration.ofMillis(10);
   private static final Pattern PID = Pattern.compile("process_id:(\\d+)");
-  private static final Pattern VERSION = Pattern.compile("redis_version:(\\S+)");
+
+  /** Valkey reports the version of Redis that it stands for as well. */
+  private static final Pattern VERSION = Pattern.compile("(valkey|redis)_version:(\\S+)");
 
   private static final Set<Process> RUNNING = ConcurrentHashMap.newKeySet();
 
@@ -42,7 +44,7 @@ public final class RedisProcess implements AutoCloseable {
   private final Map<String, String> environment = new HashMap<>();
   private Process process;
   private Path directory;
-  private String version = "";
+  private String product = "";
 
   RedisProcess(Path binary, int port, String... settings) {
     this(binary, port, server(port, settings));
@@ -160,9 +162,22 @@ public final class RedisProcess implements AutoCloseable {
     return "redis://127.0.0.1:" + port;
   }
 
-  /** As the server reported at its last start, {@code 7.0.15} for example; empty before. */
-  public synchronized String version() {
-    return version;
+  /** As the server reported at its last start, {@code Redis 7.0.15} for example; empty before. */
+  public synchronized String product() {
+    return product;
+  }
+
+  /** The name and the version of a server by its {@code INFO server}. */
+  public static String product(String info) {
+    Matcher version = VERSION.matcher(info);
+    Map<String, String> versions = new HashMap<>();
+    while (version.find()) {
+      versions.put(version.group(1), version.group(2));
+    }
+    String valkey = versions.get("valkey");
+    return valkey == null
+        ? "Redis " + versions.getOrDefault("redis", "of unknown version")
+        : "Valkey " + valkey;
   }
 
   /** Kills it and deletes its files. */
@@ -192,8 +207,7 @@ public final class RedisProcess implements AutoCloseable {
     while (System.nanoTime() < deadline && !ProcessSignals.endsWithin(process, BETWEEN_LOOKS)) {
       Optional<String> info = info();
       if (info.isPresent() && pidIn(info.get()) == process.pid()) {
-        Matcher matcher = VERSION.matcher(info.get());
-        version = matcher.find() ? matcher.group(1) : "?";
+        product = product(info.get());
         return;
       }
     }
