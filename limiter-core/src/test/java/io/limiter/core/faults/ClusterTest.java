@@ -27,6 +27,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -38,30 +39,39 @@ import org.junit.jupiter.api.Test;
 class ClusterTest {
 
   private static ClusterGroup group;
-  private static ClusterBench bench;
+
+  // One for each test: the fallback of one would bring what it admitted to the next.
+  private ClusterBench bench;
 
   @BeforeAll
   static void start() {
     group = ClusterGroup.withoutReplicas();
-    bench = ClusterBench.on(group);
   }
 
   @AfterAll
   static void stop() {
-    bench.close();
+    group.close();
   }
 
   @BeforeEach
-  void forget() {
+  void open() {
+    forget();
+    bench = ClusterBench.on(group);
+  }
+
+  @AfterEach
+  void close() {
+    bench.limiter.close();
+  }
+
+  private static void forget() {
     group.servers().forEach(server -> group.admin(server).flushall());
   }
 
   @Test
   @DisplayName("F17: Redis makes the first decisions after the start")
   void theFirstDecisionsAreNoFallbacks() {
-    ClusterBench cold = ClusterBench.on(group);
-    List<Verdict> first = calls(100, 10, HOUR).stream().map(cold::ask).toList();
-    cold.limiter.close();
+    List<Verdict> first = calls(100, 10, HOUR).stream().map(bench::ask).toList();
 
     assertThat(first).extracting(Verdict::decidedBy).containsOnly(DecidedBy.STORE);
   }
@@ -89,7 +99,7 @@ class ClusterTest {
   /**
    * New subjects arrive while the slot moves: each call of the load is in turn a subject's first.
    */
-  private static void moveUnderLoad(int times, boolean guarded) {
+  private void moveUnderLoad(int times, boolean guarded) {
     int slot = ClusterBench.slot(call("somebody", 1, HOUR));
     List<LimitRequest> calls = new ArrayList<>();
     List<LimitRequest> counted = new ArrayList<>();
