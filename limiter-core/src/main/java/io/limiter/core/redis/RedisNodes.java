@@ -14,6 +14,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
 
 /** The nodes on which scripts run: one, or those of a Redis Cluster whose slots move. */
 final class RedisNodes {
@@ -34,6 +35,9 @@ final class RedisNodes {
    */
   final @Nullable ClusterSource cluster;
 
+  /** Whether each command has keys of one slot only. */
+  volatile boolean bySlot;
+
   final NodeBreakers breakers;
 
   /** The breaker of the only node. */
@@ -45,20 +49,39 @@ final class RedisNodes {
   /** The clock of {@link System#nanoTime}. */
   final LongSupplier nanoTime;
 
-  RedisNodes(ConnectionSource connections, NodeBreakers breakers) {
+  /**
+   * @param bySlot whether each command has keys of one slot only, whatever the server is
+   */
+  RedisNodes(ConnectionSource connections, NodeBreakers breakers, boolean bySlot) {
     this(connections, breakers, startedTimer(), System::nanoTime);
+    this.bySlot |= bySlot;
   }
 
   RedisNodes(
       ConnectionSource connections, NodeBreakers breakers, Timer timer, LongSupplier nanoTime) {
     this.connections = connections;
     this.cluster = connections instanceof ClusterSource nodes ? nodes : null;
+    this.bySlot = cluster != null;
     this.breakers = breakers;
     this.only = breakers.of(connections.name());
     this.timer = timer;
     this.nanoTime = nanoTime;
     this.source = connections;
     connections.whenOpened(opened -> this.connections = opened);
+  }
+
+  /**
+   * The server has answered CROSSSLOT, so that nothing ran: from now on each command has keys of
+   * one slot only.
+   */
+  synchronized void divideBySlot() {
+    if (!bySlot) {
+      bySlot = true;
+      LoggerFactory.getLogger(RedisNodes.class)
+          .warn(
+              "{} takes only keys of one slot in a command, so calls of several subjects are divided from now on, and fewer calls share a command. If it is a node of a Redis Cluster, name the nodes in redis.uris; if it is a proxy, set limiter.redis.slots to proxy",
+              connections.name());
+    }
   }
 
   /** Otherwise the first decision would start it, and wait for it. */
@@ -141,6 +164,25 @@ final class RedisNodes {
 
     static boolean is(Throwable failure) {
       return RedisFailures.unwrap(failure).getCause() instanceof SlotMoving;
+    }
+  }
+
+  /** A command with keys of several slots has not run. They have to be asked slot by slot. */
+  static final class SeveralSlots extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    private SeveralSlots() {
+      super("keys of several slots", null, false, false);
+    }
+
+    static StoreException failure(String node) {
+      return new StoreException(
+          FailureReason.ERROR, node + " answered with the error CROSSSLOT", new SeveralSlots());
+    }
+
+    static boolean is(Throwable failure) {
+      return RedisFailures.unwrap(failure).getCause() instanceof SeveralSlots;
     }
   }
 }

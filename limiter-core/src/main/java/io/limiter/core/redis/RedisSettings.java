@@ -35,6 +35,9 @@ import javax.crypto.spec.SecretKeySpec;
  * @param batchSize the most decisions that share one command, if they meet on one event loop; 1 to
  *     {@value #MAX_BATCH_SIZE}, {@value #DEFAULT_BATCH_SIZE} by default; 1 sends each alone. In a
  *     Cluster only those of one slot share a command
+ * @param bySlot whether each command has keys of one slot only, as a proxy of a Cluster requires;
+ *     false by default: then the store does so on a Cluster, and once a server has answered
+ *     CROSSSLOT
  */
 public record RedisSettings(
     String prefix,
@@ -43,7 +46,8 @@ public record RedisSettings(
     List<CustomAlgorithm> algorithms,
     Optional<KeySecret> keySecret,
     Optional<Duration> hardDeadline,
-    int batchSize) {
+    int batchSize,
+    boolean bySlot) {
 
   public static final String DEFAULT_PREFIX = "limiter:";
   public static final Duration DEFAULT_DEADLINE = Duration.ofMillis(100);
@@ -99,7 +103,8 @@ public record RedisSettings(
         List.of(),
         Optional.empty(),
         Optional.empty(),
-        DEFAULT_BATCH_SIZE);
+        DEFAULT_BATCH_SIZE,
+        false);
   }
 
   private static void requireDeadline(String what, Duration deadline) {
@@ -117,13 +122,13 @@ public record RedisSettings(
   /** The same with deadlines that may change. */
   public RedisSettings withPolicyDeadlines(PolicyDeadlines deadlines) {
     return new RedisSettings(
-        prefix, deadline, deadlines, algorithms, keySecret, hardDeadline, batchSize);
+        prefix, deadline, deadlines, algorithms, keySecret, hardDeadline, batchSize, bySlot);
   }
 
   /** Returns these settings with these custom algorithms. */
   public RedisSettings withAlgorithms(List<CustomAlgorithm> own) {
     return new RedisSettings(
-        prefix, deadline, policyDeadlines, own, keySecret, hardDeadline, batchSize);
+        prefix, deadline, policyDeadlines, own, keySecret, hardDeadline, batchSize, bySlot);
   }
 
   /**
@@ -138,19 +143,33 @@ public record RedisSettings(
         algorithms,
         Optional.of(secret),
         hardDeadline,
-        batchSize);
+        batchSize,
+        bySlot);
   }
 
   /** Returns these settings with this hard deadline for all decisions. */
   public RedisSettings withHardDeadline(Duration hard) {
     return new RedisSettings(
-        prefix, deadline, policyDeadlines, algorithms, keySecret, Optional.of(hard), batchSize);
+        prefix,
+        deadline,
+        policyDeadlines,
+        algorithms,
+        keySecret,
+        Optional.of(hard),
+        batchSize,
+        bySlot);
   }
 
   /** Returns these settings with this batch size. */
   public RedisSettings withBatchSize(int most) {
     return new RedisSettings(
-        prefix, deadline, policyDeadlines, algorithms, keySecret, hardDeadline, most);
+        prefix, deadline, policyDeadlines, algorithms, keySecret, hardDeadline, most, bySlot);
+  }
+
+  /** Returns these settings for commands with keys of one slot each. */
+  public RedisSettings withBySlot() {
+    return new RedisSettings(
+        prefix, deadline, policyDeadlines, algorithms, keySecret, hardDeadline, batchSize, true);
   }
 
   /** The deadline of a decision under this policy: the shortest of its parts. */

@@ -123,7 +123,7 @@ public final class RedisStore implements LimitStore {
     this.encoded =
         new BoundedCache<>(
             MAX_ENCODED, stack -> new EncodedStack(stack, scripts.algorithms(), wallMicros));
-    this.nodes = new RedisNodes(connections, breakers);
+    this.nodes = new RedisNodes(connections, breakers, settings.bySlot());
     this.batching =
         settings.batchSize() == 1
             ? null
@@ -132,7 +132,7 @@ public final class RedisStore implements LimitStore {
                 .map(
                     script ->
                         new DecisionBatching(
-                            scripts.decide(), script, settings.batchSize(), nodes.cluster != null))
+                            scripts.decide(), script, settings.batchSize(), () -> nodes.bySlot))
                 .orElse(null);
     this.units = new UnitScripts(nodes, scripts, settings);
     this.health =
@@ -143,11 +143,28 @@ public final class RedisStore implements LimitStore {
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     EncodedCall call = EncodedCall.of(request, mode, settings::name, encoded::get, batching);
     ScriptCall.Time time = ScriptCall.Time.of(settings.deadline(request.policy()), settings);
-    if (nodes.cluster != null && call.size() > 1) {
-      // One script for each slot; one slot has all rules and the guard of one subject.
-      return MultiSlotDecision.decide(this, call, MultiSlotDecision.SlotGroups.bySlot(call), time)
-          .thenApply(found -> verdict(request, mode, found));
+    if (call.size() == 1) {
+      return decideTogether(request, mode, call, time);
     }
+    return nodes.bySlot
+        ? decideBySlot(request, mode, call, time)
+        : decideTogether(request, mode, call, time)
+            .exceptionallyCompose(
+                failure ->
+                    RedisNodes.SeveralSlots.is(failure)
+                        ? decideBySlot(request, mode, call, time)
+                        : CompletableFuture.failedFuture(failure));
+  }
+
+  /** One script for each slot; one slot has all rules and the guard of one subject. */
+  private CompletionStage<Verdict> decideBySlot(
+      LimitRequest request, Mode mode, EncodedCall call, ScriptCall.Time time) {
+    return MultiSlotDecision.decide(this, call, MultiSlotDecision.SlotGroups.bySlot(call), time)
+        .thenApply(found -> verdict(request, mode, found));
+  }
+
+  private CompletionStage<Verdict> decideTogether(
+      LimitRequest request, Mode mode, EncodedCall call, ScriptCall.Time time) {
     ScriptCall<byte[]> script = ScriptCall.of(nodes, decide, call, time).start();
     return script.handle(
         (bytes, failure) -> {
@@ -292,11 +309,7 @@ public final class RedisStore implements LimitStore {
       return CompletableFuture.completedFuture(null);
     }
     List<byte[]> names = keys.stream().map(settings::name).toList();
-    CompletionStage<Long> deleted =
-        nodes.cluster != null
-            ? UnitScripts.PerSlotCalls.sum(names, name -> name, this::resetTogether)
-            : resetTogether(names);
-    return deleted.thenApply(count -> null);
+    return units.sum(names, name -> name, this::resetTogether).thenApply(count -> null);
   }
 
   private CompletionStage<Long> resetTogether(List<byte[]> names) {
@@ -309,11 +322,7 @@ public final class RedisStore implements LimitStore {
       return CompletableFuture.completedFuture(null);
     }
     List<byte[]> names = keys.stream().map(settings::name).toList();
-    CompletionStage<Long> lifted =
-        nodes.cluster != null
-            ? UnitScripts.PerSlotCalls.sum(names, name -> name, this::liftTogether)
-            : liftTogether(names);
-    return lifted.thenApply(count -> null);
+    return units.sum(names, name -> name, this::liftTogether).thenApply(count -> null);
   }
 
   private CompletionStage<Long> liftTogether(List<byte[]> names) {

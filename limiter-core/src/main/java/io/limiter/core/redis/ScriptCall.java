@@ -221,6 +221,9 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
         fail(notSent);
       }
     } else if (!isDone() && isOfOthersToo(failure)) {
+      if (RedisFailures.isCrossSlot(RedisFailures.unwrap(failure))) {
+        nodes.divideBySlot();
+      }
       decision = null; // alone from now on: another key of the command may be the reason
       spend();
       send();
@@ -230,12 +233,14 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   }
 
   /**
-   * Whether a part of the keys of a command that the call shares are on their way to another node,
-   * so that nothing ran. That is another answer than the call alone would get: Redis 6 sends a
-   * whole command after one missing key (ASK), and the key of this call may still be here.
+   * Whether nothing ran because of the keys of a command that the call shares: some are on their
+   * way to another node, or they are in several slots. That is another answer than the call alone
+   * would get: Redis 6 sends a whole command after one missing key (ASK), and the key of this call
+   * may still be here.
    */
   private boolean isOfOthersToo(Throwable failure) {
-    return RedisFailures.isOfMovingSlot(RedisFailures.unwrap(failure))
+    Throwable cause = RedisFailures.unwrap(failure);
+    return (RedisFailures.isOfMovingSlot(cause) || RedisFailures.isCrossSlot(cause))
         && command instanceof TimedCommand<?, ?, ?> timed
         && timed.isShared();
   }
@@ -297,8 +302,16 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     if (RedisFailures.isDemotion(cause)) {
       node.renew();
     }
+    boolean severalSlots = RedisFailures.isCrossSlot(cause);
+    if (severalSlots) {
+      nodes.divideBySlot();
+      spend();
+    }
     if (!isDone()) {
-      StoreException failed = RedisFailures.translate(cause, node.name());
+      StoreException failed =
+          severalSlots
+              ? RedisNodes.SeveralSlots.failure(node.name())
+              : RedisFailures.translate(cause, node.name());
       switch (RedisFailures.blame(cause)) {
         case NODE -> period.failed(failed);
         case CALL -> period.answered();

@@ -44,10 +44,7 @@ final class UnitScripts {
   }
 
   CompletionStage<Long> refund(List<TakenUnits> units, ScriptCall.Time time) {
-    return nodes.cluster != null
-        ? PerSlotCalls.sum(
-            units, some -> settings.name(some.key), some -> refundTogether(some, time))
-        : refundTogether(units, time);
+    return sum(units, some -> settings.name(some.key), some -> refundTogether(some, time));
   }
 
   private CompletionStage<Long> refundTogether(List<TakenUnits> units, ScriptCall.Time time) {
@@ -68,10 +65,7 @@ final class UnitScripts {
    */
   CompletionStage<Long> renew(List<TakenUnits> permits, Policy policy) {
     ScriptCall.Time time = ScriptCall.Time.of(settings.deadline(policy), settings);
-    return nodes.cluster != null
-        ? PerSlotCalls.sum(
-            permits, permit -> settings.name(permit.key), some -> renewTogether(some, time))
-        : renewTogether(permits, time);
+    return sum(permits, permit -> settings.name(permit.key), some -> renewTogether(some, time));
   }
 
   private CompletionStage<Long> renewTogether(List<TakenUnits> permits, ScriptCall.Time time) {
@@ -108,6 +102,24 @@ final class UnitScripts {
 
   private byte[][] keys(List<TakenUnits> units) {
     return units.stream().map(some -> settings.name(some.key)).toArray(byte[][]::new);
+  }
+
+  /**
+   * Runs a script for all items together, or for those of each slot.
+   *
+   * @param key the Redis key of an item
+   */
+  <T> CompletionStage<Long> sum(
+      List<T> items, Function<T, byte[]> key, Function<List<T>, CompletionStage<Long>> script) {
+    return nodes.bySlot
+        ? PerSlotCalls.sum(items, key, script)
+        : script
+            .apply(items)
+            .exceptionallyCompose(
+                failure ->
+                    RedisNodes.SeveralSlots.is(failure)
+                        ? PerSlotCalls.sum(items, key, script)
+                        : CompletableFuture.failedFuture(failure));
   }
 
   /** Runs a script that returns a number, within the deadline of all policies. */

@@ -80,7 +80,8 @@ public final class FixedSettings {
               limiter.redis.connections limiter.redis.max-connections
               limiter.redis.deadline limiter.redis.hard-deadline limiter.redis.warm-up
               limiter.redis.key-prefix limiter.redis.key-secret
-              limiter.redis.batch-size limiter.redis.shared-settings.interval
+              limiter.redis.batch-size limiter.redis.slots
+              limiter.redis.shared-settings.interval
               limiter.tier-lookup.cache-size limiter.tier-lookup.cache-time
               limiter.tier-lookup.timeout
               """);

@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param connections the connections on which decisions are sent
  * @param maxConnections maximum number of connections
  * @param batchSize the most decisions that are sent to Redis as one command
+ * @param slots whether a command may have keys of several slots
  */
 @Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(RedisConfiguration.PREFIX)
@@ -39,7 +40,8 @@ public record RedisConfiguration(
     Duration warmUp,
     Connections connections,
     int maxConnections,
-    int batchSize) {
+    int batchSize,
+    Slots slots) {
 
   /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".redis";
@@ -54,6 +56,14 @@ public record RedisConfiguration(
     EVENT_LOOP,
     /** One connection for all threads; on a Cluster, one to each primary. */
     SHARED
+  }
+
+  /** Whether a command may have keys of several slots of a Redis Cluster. */
+  public enum Slots {
+    /** As the server permits: a Cluster does not, nor does a server that answered CROSSSLOT. */
+    AUTO,
+    /** No command has, since a proxy stands before a Cluster. */
+    PROXY
   }
 
   public RedisConfiguration {
@@ -88,6 +98,9 @@ public record RedisConfiguration(
    * @param batchSize The most decisions that are sent to Redis as one command, if they meet on one
    *     event loop. None waits for others. On a Cluster only those of one slot share a command.
    *     Default value 16; 1 to 16. With 1 each decision is sent alone.
+   * @param slots Whether a command may have keys of several slots of a Redis Cluster. Default value
+   *     {@code auto}: not on a Cluster, and not once the server has answered {@code CROSSSLOT}; or
+   *     {@code proxy}: never, for a {@code redis.uri} that names a proxy before a Cluster.
    * @throws ConfigurationException naming the property, its value, unless it is secret, and the
    *     remedy
    */
@@ -101,7 +114,8 @@ public record RedisConfiguration(
       @Bindable(defaultValue = "10s") Duration warmUp,
       @Bindable(defaultValue = "auto") String connections,
       @Bindable(defaultValue = "16") int maxConnections,
-      @Bindable(defaultValue = "16") int batchSize) {
+      @Bindable(defaultValue = "16") int batchSize,
+      @Bindable(defaultValue = "auto") String slots) {
     this(
         enabled,
         deadline,
@@ -111,7 +125,8 @@ public record RedisConfiguration(
         warmUp,
         EnumSetting.of(Connections.class, PREFIX + ".connections", connections),
         maxConnections,
-        batchSize);
+        batchSize,
+        EnumSetting.of(Slots.class, PREFIX + ".slots", slots));
   }
 
   private static KeySecret secret(String text) {
@@ -134,7 +149,8 @@ public record RedisConfiguration(
         warmUp,
         connections,
         maxConnections,
-        batchSize);
+        batchSize,
+        slots);
   }
 
   /**
@@ -168,6 +184,7 @@ public record RedisConfiguration(
       throw new ConfigurationException(
           "limiter.redis.batch-size = %s: %s".formatted(batchSize, e.getMessage()), e);
     }
+    settings = slots == Slots.PROXY ? settings.withBySlot() : settings;
     return keySecret.map(settings::withKeySecret).orElse(settings);
   }
 

@@ -90,6 +90,7 @@ class ConfigurationMistakesTest {
         arguments("limiter.redis.batch-size", "0", "give it 1 to 16"),
         arguments("limiter.redis.batch-size", "17", "give it 1 to 16"),
         arguments("limiter.redis.connections", "many", "one of auto, event-loop, shared"),
+        arguments("limiter.redis.slots", "many", "one of auto, proxy"),
         arguments("limiter.redis.max-connections", "0", "give it 1 to 1024"),
         arguments("limiter.redis.max-connections", "1025", "give it 1 to 1024"));
   }

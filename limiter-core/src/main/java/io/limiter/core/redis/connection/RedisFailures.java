@@ -108,6 +108,11 @@ public final class RedisFailures {
     return isReply(failure, "ASK") || isTryAgain(failure);
   }
 
+  /** Whether the keys of the command are in several slots, so that nothing ran. */
+  public static boolean isCrossSlot(Throwable failure) {
+    return isReply(failure, "CROSSSLOT");
+  }
+
   /** Whether another node of a Cluster has the key. */
   static boolean isRedirection(Throwable failure) {
     return isReply(failure, "MOVED") || isReply(failure, "ASK");

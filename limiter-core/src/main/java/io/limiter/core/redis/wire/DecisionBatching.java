@@ -9,6 +9,7 @@ import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 
 /**
  * How calls share one EVALSHA: a call alone is one of {@code decide.lua}, several are one of {@code
@@ -29,7 +30,7 @@ public final class DecisionBatching {
   final int most;
 
   /** Whether all keys of a batch have to be in one slot. */
-  final boolean bySlot;
+  final BooleanSupplier bySlot;
 
   private final RedisScript batch;
   private final byte[] batchSha;
@@ -40,7 +41,7 @@ public final class DecisionBatching {
    * @param bySlot whether all keys of a batch have to be in one slot of a Redis Cluster; those of
    *     each call are
    */
-  public DecisionBatching(RedisScript decide, RedisScript batch, int most, boolean bySlot) {
+  public DecisionBatching(RedisScript decide, RedisScript batch, int most, BooleanSupplier bySlot) {
     this.sha = EncodedCall.ascii(decide.sha());
     this.batch = batch;
     this.batchSha = EncodedCall.ascii(batch.sha());

@@ -80,7 +80,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
       sum += stacks[i].micros() + charges[i].cost() / COSTS_A_MICRO;
     }
     this.micros = sum;
-    this.slot = batching != null && batching.bySlot ? SlotHash.getSlot(keys[0]) : 0;
+    this.slot = batching != null && batching.bySlot.getAsBoolean() ? SlotHash.getSlot(keys[0]) : 0;
     if (!past.isEmpty()) {
       addPast();
     }

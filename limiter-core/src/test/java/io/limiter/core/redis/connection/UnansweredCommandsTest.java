@@ -54,7 +54,8 @@ class UnansweredCommandsTest {
   private static final DecisionBatching IN_SLOTS = batching(true);
 
   private static DecisionBatching batching(boolean bySlot) {
-    return new DecisionBatching(RedisScript.of("decide"), RedisScript.of("batch"), 16, bySlot);
+    return new DecisionBatching(
+        RedisScript.of("decide"), RedisScript.of("batch"), 16, () -> bySlot);
   }
 
   private boolean bySlot;
