@@ -50,7 +50,7 @@ public final class ClusterConnections implements ClusterSource {
    */
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  private final ClientResources resources = LettuceClients.resources().build();
+  private final ClientResources resources = LettuceClients.ofNodes();
   private final RedisURI seed;
   private final RedisSettings settings;
 

@@ -26,11 +26,13 @@ import io.netty.util.concurrent.Future;
 import io.netty.util.concurrent.ImmediateEventExecutor;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,13 +60,30 @@ public final class LettuceClients {
   }
 
   public static RedisClient create(ClientResources.Builder resources) {
-    return client(resources.nettyCustomizer(new WatchedChannel(false)).build());
+    return client(watched(resources));
+  }
+
+  private static ClientResources watched(ClientResources.Builder resources) {
+    return resources.nettyCustomizer(new WatchedChannel(false)).build();
   }
 
   public static ClientResources.Builder resources() {
     return ClientResources.builder()
         .reconnectDelay(new ReconnectDelay())
         .addressResolverGroup(NameResolution.SHARED);
+  }
+
+  /**
+   * The resources of the clients of many nodes, which {@link #shutdown(Collection,
+   * ClientResources)} frees.
+   */
+  public static ClientResources ofNodes() {
+    return watched(resources());
+  }
+
+  /** A client for one node of many: all it has of its own ends when it is closed. */
+  public static RedisClient ofNode(ClientResources ofNodes) {
+    return client(ofNodes);
   }
 
   /** A client that runs on one event loop, and shares everything else. */
@@ -74,16 +93,6 @@ public final class LettuceClients {
             .mutate()
             .eventLoopGroupProvider(new OneLoop(loop))
             .nettyCustomizer(new WatchedChannel(true))
-            .build());
-  }
-
-  /** A client for one node of many, which shares everything but its channel with the others. */
-  public static RedisClient ofNode(ClientResources shared) {
-    return client(
-        shared
-            .mutate()
-            .eventLoopGroupProvider(shared.eventLoopGroupProvider())
-            .nettyCustomizer(new WatchedChannel(false))
             .build());
   }
 
@@ -118,16 +127,7 @@ public final class LettuceClients {
 
   /** Closes the client's connections and threads without waiting. */
   public static void shutdown(RedisClient client) {
-    var unused =
-        client
-            .shutdownAsync(0, 0, TimeUnit.MILLISECONDS)
-            .whenComplete(
-                (done, failure) -> {
-                  var ignored =
-                      client
-                          .getResources()
-                          .shutdown(QUIET_MILLIS, MAX_SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS);
-                });
+    shutdown(List.of(client), client.getResources());
   }
 
   /** Does the same for clients that share their resources. */
@@ -142,8 +142,8 @@ public final class LettuceClients {
             .orTimeout(MAX_SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS)
             .whenComplete(
                 (done, failure) -> {
-                  clients.forEach(client -> end(client.getResources()));
-                  end(shared);
+                  Stream<ClientResources> own = clients.stream().map(RedisClient::getResources);
+                  Stream.concat(own, Stream.of(shared)).distinct().forEach(LettuceClients::end);
                 });
   }
 
