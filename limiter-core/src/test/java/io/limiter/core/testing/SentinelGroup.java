@@ -56,6 +56,35 @@ public final class SentinelGroup implements AutoCloseable {
     }
   }
 
+  /** One primary and one sentinel: nothing fails over, and the start takes no time. */
+  public static SentinelGroup lone() {
+    SentinelGroup group = new SentinelGroup();
+    try {
+      group.servers.add(RedisProcess.onFreePort().start());
+      group.addLoneSentinel(group.servers.get(0));
+      return group;
+    } catch (RuntimeException e) {
+      group.close();
+      throw e;
+    }
+  }
+
+  /**
+   * From now on the sentinels know only callers with this password, as {@code requirepass} does.
+   *
+   * @param user {@code default}, or a user that may only ask for the primary
+   */
+  public void require(String user, String password) {
+    for (RedisProcess sentinel : sentinels) {
+      if (!user.equals("default")) {
+        type(
+            sentinel,
+            "ACL SETUSER %s on >%s +sentinel|get-master-addr-by-name".formatted(user, password));
+      }
+      type(sentinel, "ACL SETUSER default resetpass >" + password);
+    }
+  }
+
   private void startServers(UnaryOperator<RedisProcess> replica, String... settings) {
     List<String> common = new ArrayList<>(List.of("--repl-diskless-sync-delay", "0"));
     common.addAll(List.of(settings));

@@ -77,6 +77,7 @@ public final class FixedSettings {
               limiter.headers.x-rate-limit
               limiter.memory.instances limiter.memory.max-subjects
               limiter.overrides.interval
+              limiter.redis.sentinel.password limiter.redis.sentinel.username
               limiter.redis.connections limiter.redis.max-connections
               limiter.redis.deadline limiter.redis.hard-deadline limiter.redis.warm-up
               limiter.redis.key-prefix limiter.redis.key-secret

@@ -189,6 +189,36 @@ public record RedisConfiguration(
   }
 
   /**
+   * How the limiter logs in to the sentinels of {@code redis.uri}, which contains the user and
+   * password of Redis only.
+   *
+   * @param username The user for the sentinels. By default none: a password alone is that of their
+   *     {@code requirepass}.
+   * @param password The password for the sentinels. By default none: they ask for no password. No
+   *     message contains it.
+   */
+  @Context // created at the start, so that a mistake stops it
+  @ConfigurationProperties("sentinel")
+  public record SentinelConfiguration(@Nullable String username, @Nullable String password) {
+
+    /** Prefix of these settings. */
+    public static final String PREFIX = RedisConfiguration.PREFIX + ".sentinel";
+
+    public SentinelConfiguration {
+      if (username != null && password == null) {
+        throw new ConfigurationException(
+            "%s.username = %s: a user needs a password, so set %s.password too"
+                .formatted(PREFIX, username, PREFIX));
+      }
+    }
+
+    @Override
+    public String toString() {
+      return PREFIX;
+    }
+  }
+
+  /**
    * Settings of the hash in Redis by which all instances change the numbers of their policies.
    *
    * @param enabled Whether the hash is read. Default value false. The Redis user needs the commands

@@ -15,6 +15,7 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration.Connections;
+import io.limiter.micronaut.config.RedisConfiguration.SentinelConfiguration;
 import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Context;
@@ -173,14 +174,32 @@ final class RedisConnections {
   ConnectionSource connections(
       DefaultRedisConfiguration redis,
       RedisConfiguration limiter,
+      SentinelConfiguration sentinels,
       RedisSettings settings,
       Optional<ServerLoops> server) {
     if (!redis.getUris().isEmpty()) {
       return cluster(redis, limiter, settings);
     }
-    RedisURI uri = redis.getUri().orElse(redis);
+    RedisURI uri = withLogin(redis.getUri().orElse(redis), sentinels);
     return PendingConnections.open(
         ConnectionSource.name(uri), () -> standalone(uri, limiter, settings, server));
+  }
+
+  /** Returns a copy for the limiter alone if its sentinels need a password. */
+  private static RedisURI withLogin(RedisURI uri, SentinelConfiguration login) {
+    if (login.password() == null || uri.getSentinels().isEmpty()) {
+      return uri;
+    }
+    RedisURI.Builder copy = RedisURI.builder(uri).withSentinelMasterId(uri.getSentinelMasterId());
+    for (RedisURI sentinel : uri.getSentinels()) {
+      RedisURI.Builder one = RedisURI.builder(sentinel);
+      copy.withSentinel(
+          (login.username() == null
+                  ? one.withPassword(login.password().toCharArray())
+                  : one.withAuthentication(login.username(), login.password()))
+              .build());
+    }
+    return copy.build();
   }
 
   private static ConnectionSource standalone(

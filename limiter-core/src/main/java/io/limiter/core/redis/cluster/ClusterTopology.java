@@ -3,10 +3,9 @@ package io.limiter.core.redis.cluster;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
-import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.SlotHash;
-import io.lettuce.core.codec.ByteArrayCodec;
 import io.limiter.core.redis.ConnectionSource.NodeAddress;
+import io.limiter.core.redis.connection.LettuceClients;
 import io.limiter.core.redis.connection.ManagedConnection;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -225,24 +224,9 @@ final class ClusterTopology {
     }
 
     private CompletionStage<View> askSeed(RedisURI seed) {
-      try {
-        CompletableFuture<StatefulRedisConnection<byte[], byte[]>> connecting =
-            client.connectAsync(ByteArrayCodec.INSTANCE, seed).toCompletableFuture();
-        return connecting
-            .thenCompose(connection -> connection.async().clusterNodes())
-            .orTimeout(ManagedConnection.HANDSHAKE_MILLIS, TimeUnit.MILLISECONDS)
-            .whenComplete(
-                (answer, failure) -> {
-                  var unused = connecting.thenAccept(TopologyLookup::end);
-                })
-            .thenApply(answer -> new View(seed.getHost(), answer));
-      } catch (RuntimeException failure) {
-        return CompletableFuture.failedFuture(failure);
-      }
-    }
-
-    private static void end(StatefulRedisConnection<byte[], byte[]> connection) {
-      var unused = connection.closeAsync();
+      return LettuceClients.<String>ask(
+              client, seed, ManagedConnection.HANDSHAKE_MILLIS, commands -> commands.clusterNodes())
+          .thenApply(answer -> new View(seed.getHost(), answer));
     }
   }
 }

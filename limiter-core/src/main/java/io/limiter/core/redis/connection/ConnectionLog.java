@@ -92,7 +92,7 @@ public final class ConnectionLog {
         .log(
             "No connection to {} yet: {}",
             node,
-            failure == null ? "" : words(failure, patienceMillis));
+            failure == null ? "" : words("it", failure, patienceMillis));
   }
 
   /**
@@ -112,16 +112,26 @@ public final class ConnectionLog {
     check.look(commands);
   }
 
-  private static String words(Throwable failure, long patienceMillis) {
+  static Throwable root(Throwable failure) {
     Throwable root = failure;
     while (root.getCause() != null) {
       root = root.getCause();
     }
+    return root;
+  }
+
+  /**
+   * Why a server has not answered, without any secret.
+   *
+   * @param server its name in the text
+   */
+  static String words(String server, Throwable failure, long patienceMillis) {
+    Throwable root = root(failure);
     if (root instanceof TimeoutException) {
-      return "it was not ready within " + patienceMillis + " ms";
+      return server + " was not ready within " + patienceMillis + " ms";
     }
     return root instanceof RedisCommandExecutionException
-        ? String.valueOf(RedisFailures.translate(root, "it").getMessage())
+        ? String.valueOf(RedisFailures.translate(root, server).getMessage())
         : USER.matcher(String.valueOf(root.getMessage())).replaceAll("//");
   }
 

@@ -5,8 +5,12 @@ import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.LettuceVersion;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.async.RedisAsyncCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.CommandHandler;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
@@ -28,8 +32,10 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -123,6 +129,31 @@ public final class LettuceClients {
         // The store ends its own commands, so Lettuce's timeouts are off.
         .timeoutOptions(TimeoutOptions.builder().timeoutCommands(false).build())
         .build();
+  }
+
+  /** Asks a server one question, over a connection that then ends. */
+  public static <T> CompletionStage<T> ask(
+      RedisClient client,
+      RedisURI server,
+      long millis,
+      Function<RedisAsyncCommands<byte[], byte[]>, CompletionStage<T>> question) {
+    CompletableFuture<StatefulRedisConnection<byte[], byte[]>> connecting;
+    try {
+      connecting = client.connectAsync(ByteArrayCodec.INSTANCE, server).toCompletableFuture();
+    } catch (RuntimeException failure) {
+      return CompletableFuture.failedFuture(failure);
+    }
+    return connecting
+        .thenCompose(connection -> question.apply(connection.async()))
+        .orTimeout(millis, TimeUnit.MILLISECONDS)
+        .whenComplete(
+            (answer, failure) -> {
+              var unused = connecting.thenAccept(LettuceClients::end);
+            });
+  }
+
+  private static void end(StatefulRedisConnection<byte[], byte[]> connection) {
+    var unused = connection.closeAsync();
   }
 
   /** Closes the client's connections and threads without waiting. */

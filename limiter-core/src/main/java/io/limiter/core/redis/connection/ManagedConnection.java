@@ -88,9 +88,7 @@ public final class ManagedConnection {
     return new RedisConnectionStateListener() {
       @Override
       public void onRedisConnected(RedisChannelHandler<?, ?> connected, SocketAddress found) {
-        if (connected instanceof StatefulRedisConnection) { // not a connection to a sentinel
-          address = found;
-        }
+        address = found; // that of a sentinel before
         StatefulRedisConnection<byte[], byte[]> mine = connection;
         if (mine == connected) { // not one that is not warm yet
           warmUp.load(mine.async());

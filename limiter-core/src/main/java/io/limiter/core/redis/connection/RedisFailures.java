@@ -118,6 +118,11 @@ public final class RedisFailures {
     return isReply(failure, "MOVED") || isReply(failure, "ASK");
   }
 
+  /** Whether the server asks for a password, or for another one. */
+  static boolean isLogin(Throwable failure) {
+    return isReply(failure, "NOAUTH") || isReply(failure, "WRONGPASS");
+  }
+
   private static boolean isReply(Throwable failure, String code) {
     return failure instanceof RedisCommandExecutionException reply
         && code(String.valueOf(reply.getMessage())).equals(code);

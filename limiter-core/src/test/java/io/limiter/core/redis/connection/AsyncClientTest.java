@@ -5,22 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisCredentials;
 import io.lettuce.core.RedisURI;
-import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class AsyncClientTest {
 
-  private final RedisURI uri =
-      RedisURI.builder()
-          .withSentinel(RedisURI.create("redis://first:1"))
-          .withSentinel("second", 2, "sentinel-password")
-          .withSentinel(RedisURI.create("redis://third:3"))
-          .withSentinelMasterId("limits")
-          .withAuthentication("limiter", "redis-password")
-          .withSsl(true)
-          .withTimeout(Duration.ofMillis(1_500))
-          .build();
+  private final List<RedisURI> sentinels =
+      List.of(
+          RedisURI.create("redis://first:1"),
+          RedisURI.create("rediss://app:sentinel-password@second:2"),
+          RedisURI.create("redis://third:3"));
 
   @Test
   void eachAttemptBeginsAtTheNextSentinelAndAsksAllOfThem() {
@@ -32,33 +26,25 @@ class AsyncClientTest {
 
   @Test
   void allElseStaysAsItWas() {
-    RedisURI rotated = AsyncClient.rotated(uri, 1);
+    RedisURI second = AsyncClient.inTurn(sentinels, 1).get(0);
 
-    assertThat(rotated.getSentinelMasterId()).isEqualTo("limits");
-    assertThat(rotated.isSsl()).isTrue();
-    assertThat(rotated.getTimeout()).hasMillis(1_500);
-    assertThat(credentials(rotated).getUsername()).isEqualTo("limiter");
-    assertThat(credentials(rotated.getSentinels().get(0)).getPassword())
-        .containsExactly("sentinel-password".toCharArray());
-    assertThat(rotated.getSentinels().get(0).getPort()).isEqualTo(2);
+    assertThat(second.isSsl()).isTrue();
+    RedisCredentials credentials = second.getCredentialsProvider().resolveCredentials().block();
+    assertThat(credentials.getUsername()).isEqualTo("app");
+    assertThat(credentials.getPassword()).containsExactly("sentinel-password".toCharArray());
+    assertThat(second.getPort()).isEqualTo(2);
   }
 
   @Test
   void aSentinelIsGivenLessTimeThanRedisSoThatTheNextCanBeAsked() {
-    assertThat(AsyncClient.rotated(uri, 0).getSentinels())
+    assertThat(AsyncClient.inTurn(sentinels, 0))
         .allSatisfy(sentinel -> assertThat(sentinel.getTimeout()).hasMillis(500));
-    assertThat(uri.getSentinels())
+    assertThat(sentinels)
         .as("the caller's own")
-        .allSatisfy(sentinel -> assertThat(sentinel.getTimeout()).hasMillis(1_500));
+        .allSatisfy(sentinel -> assertThat(sentinel.getTimeout()).hasMinutes(1));
   }
 
   private List<String> hosts(int attempts) {
-    return AsyncClient.rotated(uri, attempts).getSentinels().stream()
-        .map(RedisURI::getHost)
-        .toList();
-  }
-
-  private static RedisCredentials credentials(RedisURI of) {
-    return of.getCredentialsProvider().resolveCredentials().block();
+    return AsyncClient.inTurn(sentinels, attempts).stream().map(RedisURI::getHost).toList();
   }
 }
