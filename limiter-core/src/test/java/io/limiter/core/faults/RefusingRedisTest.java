@@ -179,7 +179,7 @@ class RefusingRedisTest {
           .havingRootCause()
           .isInstanceOf(StoreException.class)
           .withMessageMatching(
-              "Redis answered with the error (ERR|%s)( \\(its user may not run evalsha\\))?"
+              "Redis answered with the error (ERR|%s)( \\(its user may not run evalsha: .*\\))?"
                   .formatted(error));
       Collection<TimedVerdict> answers =
           Load.during(Duration.ofMillis(300), bench.limiter, List.of(CALL), 200);

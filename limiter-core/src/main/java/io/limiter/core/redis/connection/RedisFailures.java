@@ -6,6 +6,8 @@ import io.lettuce.core.RedisException;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
@@ -28,16 +30,97 @@ public final class RedisFailures {
   private static final Pattern CODE_IN_SCRIPT =
       Pattern.compile("ERR [^\n]{0,160}?user_script: ?\\d+: -?([A-Z]+) ");
 
-  /** Redis' message for a command that was renamed or removed, or that is newer than the server. */
-  private static final Pattern UNKNOWN_COMMAND =
-      Pattern.compile("ERR [^\n]{0,160}?unknown (redis )?command", Pattern.CASE_INSENSITIVE);
+  /**
+   * What an error reply of a server or a proxy means, if its code alone does not tell that. The
+   * first that fits holds.
+   *
+   * @param text a part of the reply; it may have one group, a name in it that is no secret
+   * @param reason the predicate of a sentence about the server, with a place for that name
+   * @param remedy what to do; the documentation has it too
+   */
+  record Meaning(Pattern text, String reason, String remedy) {
 
-  /** The name of a command that a rule of the access list forbids, in a script or outside. */
-  private static final Pattern FORBIDDEN =
-      Pattern.compile("no permissions to run the '([a-z|]{1,40})' command");
+    private static final String NAME = "[`']([A-Za-z|]{1,40})[`']";
 
-  private static final Pattern NO_DATABASE =
-      Pattern.compile("DB index is out of range|invalid DB index|SELECT is not allowed");
+    /** For texts that nothing precedes but a code or the name of a script: keys may be quoted. */
+    private static Meaning of(String text, String reason, String remedy) {
+      return new Meaning(
+          Pattern.compile("^[^\n]{0,160}?(?:" + text + ")", Pattern.CASE_INSENSITIVE),
+          reason,
+          remedy);
+    }
+
+    static final List<Meaning> ALL =
+        List.of(
+            of(
+                "no permissions to run the " + NAME + " command",
+                "its user may not run %s",
+                "allow it in the rules of the user"),
+            of(
+                "user executing the script can't run this command",
+                "its user may not run a command of the script",
+                "allow all commands of the documented rule"),
+            of(
+                "no permissions to access|can't access at least one of the keys",
+                "its user may not use the keys of the limiter",
+                "allow those with limiter.redis.key-prefix"),
+            of(
+                "(?:unknown|unsupported) command " + NAME,
+                "it does not have %s, which the limiter needs",
+                "use a server that has it, without a proxy"),
+            of(
+                "unknown (?:redis )?command|command \\S{1,40} not support",
+                "it does not have a command that the limiter needs",
+                "use a server that has it, without a proxy"),
+            of(
+                "not allowed from script",
+                "it forbids a command in scripts that the limiter needs, such as TIME",
+                "use a server that allows it"),
+            of(
+                "write commands not allowed after non deterministic",
+                "it replicates scripts as they are",
+                "use version 6.2 or later"),
+            of("could not find scripting engine", "it cannot run Lua", "load its module for Lua"),
+            of(
+                "\\bMOVED \\d",
+                "it is one node of a Redis Cluster",
+                "name the nodes in redis.uris instead of redis.uri"),
+            of(
+                "CROSSSLOT|hash to the same slot|non local key|slot not served",
+                "it divides keys by slots, as a Redis Cluster does",
+                "name the nodes in redis.uris instead of redis.uri"),
+            of(
+                "DB index is out of range|invalid DB index|SELECT is not allowed",
+                "it has no database of the number in the address",
+                "correct the number"),
+            of(
+                "max number of clients",
+                "it accepts no more clients",
+                "increase its maxclients, or decrease limiter.redis.max-connections"),
+            of(
+                "DENIED [^\n]{0,20}protected mode",
+                "it accepts clients of its own machine only",
+                "give it a password, or end its protected mode"),
+            of(
+                "without any password configured|but no password is set",
+                "it has no password, and the address has one",
+                "remove it from the address"),
+            of("ERR invalid password", "it has another password", "correct that of the address"),
+            of(
+                "no upstream host|upstream (?:failure|protocol error)|ERR (?:Connection (?:refused|timed out|reset by peer)|Host is down|No route to host)",
+                "it is a proxy that does not reach Redis",
+                "look at the proxy"));
+
+    private Optional<String> in(String message) {
+      Matcher matcher = text.matcher(message);
+      return matcher.find()
+          ? Optional.of(
+              (matcher.groupCount() == 0 ? reason : reason.formatted(matcher.group(1)))
+                  + ": "
+                  + remedy)
+          : Optional.empty();
+    }
+  }
 
   /** Errors that any other call would also get. */
   private static final Set<String> OF_THE_NODE =
@@ -151,30 +234,23 @@ public final class RedisFailures {
     return pattern.matcher(String.valueOf(failure.getMessage())).find();
   }
 
-  /** The code, with an explanation if it is not informative without the rest of the reply. */
+  /** The code, with its meaning if there is a more exact one. */
   private static String explained(String message) {
     String code = code(message);
-    if (UNKNOWN_COMMAND.matcher(message).lookingAt()) {
-      return code + " (it does not have a command that the limiter needs)";
-    }
-    if (NO_DATABASE.matcher(message).find()) {
-      return code + " (it has no database of the number in the address)";
-    }
-    if (code.equals("MOVED")) {
-      return code
-          + " (it is one node of a Redis Cluster: name the nodes in redis.uris instead of redis.uri)";
-    }
-    Matcher forbidden = FORBIDDEN.matcher(message);
-    return forbidden.find() ? code + " (its user may not run " + forbidden.group(1) + ")" : code;
+    return Meaning.ALL.stream()
+        .flatMap(meaning -> meaning.in(message).stream())
+        .findFirst()
+        .map(meaning -> "%s (%s)".formatted(code, meaning).strip())
+        .orElse(code.isEmpty() ? "(without a code)" : code);
   }
 
-  /** The code at the beginning of an error reply, since the rest may quote keys or arguments. */
+  /** The code at the beginning of an error reply, since the rest may quote keys; or nothing. */
   private static String code(String message) {
     Matcher inScript = CODE_IN_SCRIPT.matcher(message);
     if (inScript.lookingAt()) {
       return inScript.group(1);
     }
     Matcher code = CODE.matcher(message);
-    return code.lookingAt() ? code.group() : "(without a code)";
+    return code.lookingAt() ? code.group() : "";
   }
 }
