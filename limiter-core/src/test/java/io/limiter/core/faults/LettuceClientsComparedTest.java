@@ -767,6 +767,31 @@ class LettuceClientsComparedTest {
       }
     }
 
+    /** AsyncClient. Lettuce's client warns of each sentinel, at each attempt. */
+    @Test
+    void sentinelsThatDoNotAnswerAreOneLineInTheLog() {
+      RedisURI uri =
+          RedisURI.create("redis-sentinel://127.0.0.1:%s#limits".formatted(Ports.free()));
+      try (RecordedLog log = RecordedLog.of("ROOT")) {
+        try (SharedConnection connection = SharedConnection.open(uri, RedisSettings.defaults())) {
+          assertThat(connection.firstAttempt()).succeedsWithin(PATIENCE).isEqualTo(false);
+          await()
+              .during(Duration.ofSeconds(1))
+              .atMost(PATIENCE)
+              .until(() -> log.lines().size() == 1);
+        }
+        RedisClient client = client(ClientResources.builder(), false);
+        for (int attempt = 0; attempt < 3; attempt++) {
+          assertThat(client.connectAsync(StringCodec.UTF8, uri).toCompletableFuture())
+              .failsWithin(PATIENCE);
+        }
+        assertThat(log.lines())
+            .as(KEPT)
+            .filteredOn(line -> line.contains("Cannot connect Redis Sentinel"))
+            .hasSize(3);
+      }
+    }
+
     /**
      * ManagedConnection.renew. The sentinels have demoted the primary, and its connections stay
      * open. Lettuce's client stays with it; its MasterReplica looks again five seconds after the

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
+import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.LoopConnections;
 import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.cluster.ClusterConnections;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.SentinelGroup;
@@ -21,10 +23,13 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Every line that this process logs while sentinels are down or reject it, of any library. */
-class SentinelLinesTest {
+/**
+ * Every line that this process logs, of any library, while Redis or its sentinels are down, silent
+ * or reject it.
+ */
+class LinesOfFaultsTest {
 
-  private static final Duration FAULT = Duration.ofSeconds(2);
+  private static final Duration FAULT = Duration.ofMillis(1_500);
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final int LOOPS = 4;
 
@@ -69,6 +74,38 @@ class SentinelLinesTest {
           "WARN No connection to %s yet: no sentinel names the primary: %s%s"
               .formatted(connections.name(), sentinel, reason));
     }
+  }
+
+  @Test
+  void aRedisThatIsDownAtTheStart() {
+    group.servers().get(0).kill();
+    try (LoopConnections connections = open(group.servers().get(0).uri())) {
+      assertOneLine("WARN No connection to %s yet: Connection refused", connections);
+    }
+  }
+
+  @Test
+  void aRedisThatRejectsThePassword() {
+    String uri = group.servers().get(0).uri().replace("//", "//another:s3cret@");
+    try (LoopConnections connections = open(uri)) {
+      assertOneLine(
+          "WARN No connection to %s yet: it answered with the error WRONGPASS", connections);
+    }
+  }
+
+  @Test
+  void aClusterThatIsDownAtTheStart() {
+    group.servers().get(0).kill();
+    RedisURI seed = RedisURI.create(group.servers().get(0).uri());
+    try (ClusterConnections connections =
+        ClusterConnections.open(List.of(seed), RedisSettings.defaults())) {
+      assertOneLine("WARN No connection to %s yet: Connection refused", connections);
+    }
+  }
+
+  private void assertOneLine(String line, ConnectionSource connections) {
+    await().atMost(PATIENCE).until(() -> !all.lines().isEmpty());
+    assertStays(line.formatted(connections.name()));
   }
 
   @Test
