@@ -28,9 +28,10 @@ import org.jspecify.annotations.Nullable;
  * @param resetAfter the time after which the rule is fully replenished if there are no calls in
  *     between; for a {@link ConcurrencyLimitRule} its permit duration, or zero if no call is in
  *     flight
- * @param effectiveWindow the time within which no more than {@link #remaining()} units are
- *     available; for a {@link ConcurrencyLimitRule} its permit duration, although units return
- *     whenever a call ends
+ * @param effectiveWindow the time after which the same call passes again if there are no calls in
+ *     between. If it passes at once, the time within which no more than {@link #remaining()} units
+ *     are available. Both as if this rule alone had decided. For a {@link ConcurrencyLimitRule} its
+ *     permit duration, although units return whenever a call ends
  * @param tooCostly whether the rule is violated because the call costs more than the rule ever
  *     admits at once, so that waiting does not help
  * @param observed whether the rule is evaluated but not enforced
@@ -109,7 +110,7 @@ public record RuleVerdict(
       return this;
     }
 
-    /** The time within which no more units are available; the rule's window by default. */
+    /** The time after which the same call passes again; the rule's window by default. */
     public Builder effectiveWindow(Duration window) {
       this.effectiveWindow = window;
       return this;

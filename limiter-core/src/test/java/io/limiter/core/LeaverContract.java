@@ -123,7 +123,7 @@ public interface LeaverContract extends StoreHarness {
     assertLimited(call);
     refund(leaver);
     assertThat(remaining(call)).isEqualTo(1);
-    assertRetryAfterIsExact(call.withCost(2), Duration.ofMillis(300));
+    assertRetryAfterIsExact(call.withCost(2), Duration.ofMillis(800));
   }
 
   /** Whatever comes and goes: no call departs sooner than an interval after another. */
@@ -199,7 +199,7 @@ public interface LeaverContract extends StoreHarness {
     assertLimited(call);
     Collections.shuffle(waiting, new Random(5));
     assertThat(tenThousand(i -> waiting.get(i).reservation().refund())).containsOnly(1L);
-    assertThat(remaining(call)).isEqualTo(10_000);
+    assertThat(remaining(call)).isEqualTo(fair ? 2_000 : 10_000); // the others would wait too long
     advance(fair ? SECOND.multipliedBy(100) : Duration.ofMillis(10));
     RuleVerdict unused = peek(call).rules().get(0);
     assertThat(unused.resetAfter()).isEqualTo(fair ? Duration.ofMillis(10) : Duration.ZERO);

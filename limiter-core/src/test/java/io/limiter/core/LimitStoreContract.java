@@ -17,6 +17,7 @@ public interface LimitStoreContract
         BanContract,
         ModesContract,
         RetryAfterContract,
+        RemainingContract,
         ReservationContract,
         InFlightContract,
         OutcomeContract,

@@ -34,7 +34,7 @@ public interface OwnAlgorithmContract extends StoreHarness {
   default void aCustomAlgorithmReturnsTimes() {
     LimitRequest call = call(fading(10));
     RuleVerdict taken = acquire(call.withCost(9)).rules().get(0);
-    assertThat(taken.effectiveWindow()).isEqualTo(MINUTE);
+    assertThat(taken.effectiveWindow()).isEqualTo(MINUTE.multipliedBy(3)); // 9, 4, 2, 1
     assertThat(taken.resetAfter()).isEqualTo(MINUTE.multipliedBy(4)); // 9, 4, 2, 1, 0
     advance(SECOND);
     assertThat(acquire(call.withCost(11)).retryAfter()).isEmpty();

@@ -164,8 +164,11 @@ final class ChargeEvaluation {
       long window = stack.windowMicros(r);
       int first = log == null ? 0 : log.firstYounger(nowMicros, window);
       long remaining = count - size + first;
-      // The unit that must leave first: for units to come back,
+      // The unit that must leave first: for units to come back, and this call to pass again,
       long leaves = first;
+      if (mode != Mode.PEEK && remaining < 2L * charge.cost()) {
+        leaves += 2L * charge.cost() - remaining - 1;
+      }
       if (remaining < charge.cost()) {
         // for this call to pass, or, after a record, for any call to pass.
         leaves = size + charge.cost() - count - (mode == Mode.RECORD ? 0 : 1);

@@ -143,7 +143,7 @@ final class KnownSubject {
     long remaining = rule.remaining();
     long returns = MICROSECONDS.convert(rule.effectiveWindow());
     long resets = MICROSECONDS.convert(rule.resetAfter());
-    long returning = rule.violated() ? Math.max(1, cost - remaining) : 1;
+    long returning = Math.max(1, cost - remaining);
     if (!newer) {
       remaining = Math.min(remaining, numbers[at]);
       returning = 1;

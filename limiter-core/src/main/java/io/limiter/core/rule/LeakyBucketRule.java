@@ -11,8 +11,8 @@ import java.time.Duration;
  * evenly spaced. A call departs at once if the last departure was at least an interval ago ({@code
  * window / count}). Otherwise {@code Verdict.delay} gives the time until the call may begin, and
  * the code that runs the call waits. A call of cost n takes n departures and begins at the first of
- * them. The call is denied at once if the queue is full, or if it would have to wait longer than
- * {@code maxWait}.
+ * them. The call is denied at once if the queue is full, or if one of its units would depart later
+ * than {@code maxWait} from now.
  *
  * <p>A waiting call that is abandoned is refunded ({@code Reservation.refund}), which frees its
  * place in the queue; {@code fair} determines whether its departure can be used again. Once its
@@ -24,12 +24,12 @@ import java.time.Duration;
  * @param name the rule's name; the factory derives one from the numbers
  * @param count units that depart in a window, 1 to {@value Rule#MAX_COUNT}
  * @param window 1 ms to 366 days, in whole microseconds
- * @param queue the most units that wait, 1 to {@value #MAX_QUEUE}. A call that costs more than
- *     {@code queue + 1} can never be admitted. If calls must not wait, use {@code
- *     TokenBucketRule.of(1, count, window)}
- * @param maxWait the longest time that a call may wait, 1 ms to 5 minutes, in whole microseconds,
+ * @param queue the most units that wait, 1 to {@value #MAX_QUEUE}. If calls must not wait, use
+ *     {@code TokenBucketRule.of(1, count, window)}
+ * @param maxWait the longest time until a unit departs, 1 ms to 5 minutes, in whole microseconds,
  *     and no longer than {@value #MAX_DEPARTURES} departures take: the client keeps its connection
- *     open in the meantime
+ *     open in the meantime. It may be shorter than the time of the whole queue: a call that costs
+ *     more than {@link #capacity()} can never be admitted
  * @param fair whether calls depart in the order of their arrival; then the departure of an
  *     abandoned call passes unused. Otherwise the next call of one unit takes the earliest
  *     abandoned departure, and may overtake waiting calls; unless calls wait between those that
@@ -105,10 +105,11 @@ public record LeakyBucketRule(
     return true;
   }
 
-  /** The queue, and the unit that departs at once. */
+  /** The unit that departs at once, and those that wait: no unit waits for longer than maxWait. */
   @Override
   public long capacity() {
-    return queue + 1L;
+    long inTime = MICROSECONDS.convert(maxWait) * count / MICROSECONDS.convert(window);
+    return Math.min(queue, inTime) + 1;
   }
 
   @Override

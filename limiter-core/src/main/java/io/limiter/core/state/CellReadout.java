@@ -97,7 +97,10 @@ public interface CellReadout {
     @Override
     public final long retryAfterMicros(boolean taken) {
       if (admits()) {
-        return microsUntilMore(taken ? units() : 0);
+        long more = taken ? units() : 0;
+        return remainingBefore() - more < cost
+            ? microsUntilLeft(cost, more)
+            : microsUntilMore(more);
       }
       if (mode == Mode.RECORD) {
         return microsUntilLeft(1, units());

@@ -138,7 +138,8 @@ final class CustomCell implements Cell {
       violated = remainingBefore < cost;
       if (!violated) {
         next = checked(evaluation.next());
-        retryAfterMicros = micros(evaluation.retryAfterMicros());
+        boolean again = remainingBefore - cost >= cost || cost == 1;
+        retryAfterMicros = micros((again ? evaluation : ask(cost, next)).retryAfterMicros());
         resetAfterMicros = micros(evaluation.resetAfterMicros());
       } else if (mode == Mode.RECORD) {
         CustomAlgorithm.Evaluation recorded =

@@ -58,7 +58,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
 
   @Override
   public Cell startedFrom(Cell former, long nowMicros, long newestMicros) {
-    long most = longestWaitParts() + rule.capacity() * unit;
+    long most = longestWaitParts() + (rule.queue() + 1L) * unit;
     long parts = Cell.parts(former, unit, most);
     return parts > 0 ? new LeakyCell(rule, unit, rate, former.timeMicros(), parts, Gap.NONE) : this;
   }
@@ -94,7 +94,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
   @Override
   public long longestMemoryMicros() {
     return memoryMicros()
-        + Cell.ceil(rule.capacity() * MICROSECONDS.convert(rule.window()), rule.count());
+        + Cell.ceil((rule.queue() + 1L) * MICROSECONDS.convert(rule.window()), rule.count());
   }
 
   @Override
@@ -147,60 +147,83 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
     return MICROSECONDS.convert(rule.maxWait()) * rate;
   }
 
-  /** The parts until the earliest departure that is known to be free, if calls may take it. */
-  private long partsUntilGap() {
-    return rule.fair() || !gap.isKnown() ? Long.MAX_VALUE : ahead - gap.from() * unit;
+  /** Whether a call takes the departures that were given up: those of more units do not. */
+  private boolean takesGap(int cost) {
+    return cost == 1 && !rule.fair() && gap.isKnown();
   }
 
   /** The places in the queue, and the departure of a call that finds it empty. */
   private long places() {
-    return rule.capacity() - Cell.ceil(ahead, unit) + gap.free();
+    return rule.queue() + 1 - Cell.ceil(ahead, unit) + gap.free();
   }
 
-  /**
-   * Units that are left. If the next free departure is too far away, only one that was given up is
-   * left, for one call at a time.
-   */
-  long remainingBefore() {
-    return ahead <= longestWaitParts()
-        ? places()
-        : Math.min(places(), partsUntilGap() <= longestWaitParts() ? 1 : 0);
+  /** The departures behind all others that are near enough. */
+  private long behindInTime() {
+    long room = longestWaitParts() - ahead;
+    return room < 0 ? 0 : room / unit + 1;
   }
 
-  /** Time until so many units are left; at least 1. */
-  long microsUntilLeft(long wanted) {
-    long missing = wanted - places();
+  /** The departures that were given up and are near enough. */
+  private long gapInTime() {
+    long later = Math.floorDiv(longestWaitParts() - ahead, unit);
+    return Math.max(0, Math.min(gap.free(), gap.from() + later + 1));
+  }
+
+  /** Units that are left for calls of such a cost: places whose departure is near enough. */
+  long remaining(int cost) {
+    return Math.min(places(), behindInTime() + (takesGap(cost) ? gapInTime() : 0));
+  }
+
+  /** Time until so many units are left for calls of such a cost; at least 1. */
+  long microsUntilLeft(long wanted, int cost) {
     // A place becomes free when a waiting call departs; the last one when the next call could
     // depart.
-    long places = micros(ahead - gap.standing(missing, departures(ahead)) * unit);
-    long inTime = micros(ahead - longestWaitParts());
-    return Math.max(places, wanted == 1 ? Math.min(inTime, microsUntilGapInTime(places)) : inTime);
+    long missing = wanted - places();
+    long micros = micros(ahead - gap.standing(missing, departures(ahead)) * unit);
+    if (!takesGap(cost)) {
+      return Math.max(micros, micros(ahead + (wanted - 1) * unit - longestWaitParts()));
+    }
+    LeakyCell then = after(micros);
+    while (then.remaining(cost) < wanted) { // departures pass unused, as others come near enough
+      micros += then.microsUntilNextInTime(cost);
+      then = after(micros);
+    }
+    return micros;
   }
 
-  /** The time at which the earliest gap at that time is near enough. */
-  private long microsUntilGapInTime(long thenMicros) {
-    Gap gapThen = gap.of(departures(ahead - thenMicros * rate));
-    return micros(
-        new LeakyCell(rule, unit, rate, lastMicros, ahead, gapThen).partsUntilGap()
-            - longestWaitParts());
+  private LeakyCell after(long micros) {
+    return at(rule, lastMicros + micros);
   }
 
-  /** Time until more units are left than now; for an empty queue, one interval. */
-  long microsUntilMore() {
-    return ahead == 0 ? micros(unit) : microsUntilLeft(remainingBefore() + 1);
+  /** Time until another departure is near enough. */
+  private long microsUntilNextInTime(int cost) {
+    long reached = takesGap(cost) ? gapInTime() : gap.free();
+    long next = reached < gap.free() ? reached - gap.from() : behindInTime();
+    return micros(ahead + next * unit - longestWaitParts());
+  }
+
+  /** Time until more units are left than now; if all are, one interval. */
+  long microsUntilMore(int cost) {
+    long remaining = remaining(cost);
+    return remaining < rule.capacity() ? microsUntilLeft(remaining + 1, cost) : micros(unit);
   }
 
   long microsUntilReplenished() {
     return micros(ahead);
   }
 
-  /** The parts for which a call of so many units waits. */
-  long partsUntilDeparture(long units) {
-    return units == 1 ? Math.min(ahead, partsUntilGap()) : ahead;
+  /** The parts for which a call waits. */
+  long partsUntilDeparture(int cost) {
+    return takesGap(cost) ? ahead - gap.from() * unit : ahead;
   }
 
-  LeakyCell with(long units) {
-    return units == 1 && partsUntilGap() < Long.MAX_VALUE
+  /**
+   * The cell after a call.
+   *
+   * @param units what it takes, which may be less than its cost
+   */
+  LeakyCell with(long units, int cost) {
+    return units == 1 && takesGap(cost)
         ? new LeakyCell(rule, unit, rate, lastMicros, ahead, gap.withoutEarliest())
         : new LeakyCell(rule, unit, rate, lastMicros, ahead + units * unit, gap.moved(units));
   }
@@ -255,7 +278,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
       this.cell = cell;
       this.cost = cost;
       this.mode = mode;
-      this.remainingBefore = cell.remainingBefore();
+      this.remainingBefore = cell.remaining(cost);
     }
 
     @Override
@@ -269,7 +292,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
     }
 
     private LeakyCell after(boolean taken) {
-      return taken ? cell.with(units()) : cell;
+      return taken ? cell.with(units(), cost) : cell;
     }
 
     @Override
@@ -280,12 +303,15 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
     @Override
     public long retryAfterMicros(boolean taken) {
       if (remainingBefore >= cost) {
-        return after(taken).microsUntilMore();
+        LeakyCell after = after(taken);
+        return after.remaining(cost) < cost
+            ? after.microsUntilLeft(cost, cost)
+            : after.microsUntilMore(cost);
       }
       if (mode == Mode.RECORD) {
-        return cell.with(units()).microsUntilLeft(1);
+        return cell.with(units(), cost).microsUntilLeft(1, cost);
       }
-      return cost > cell.rule.capacity() ? DecisionReadout.NEVER : cell.microsUntilLeft(cost);
+      return cost > cell.rule.capacity() ? DecisionReadout.NEVER : cell.microsUntilLeft(cost, cost);
     }
 
     @Override
@@ -295,17 +321,17 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
 
     @Override
     public long delayMicros() {
-      return cell.micros(cell.partsUntilDeparture(units()));
+      return cell.micros(cell.partsUntilDeparture(cost));
     }
 
     @Override
     public long departureParts() {
-      return units() == 0 ? 0 : cell.partsUntilDeparture(units());
+      return units() == 0 ? 0 : cell.partsUntilDeparture(cost);
     }
 
     @Override
     public Cell taken() {
-      return cell.with(units());
+      return cell.with(units(), cost);
     }
 
     @Override

@@ -59,9 +59,10 @@ public interface DecisionReadout {
 
   /**
    * If the rule has fewer units left than the call costs, the time until the call could pass.
-   * Otherwise the time until more units are left than after this decision.
+   * Otherwise the time until the same call could pass again, and until more units are left than
+   * after this decision.
    *
-   * @param taken whether the call takes its units
+   * @param taken whether the rule alone would take the units: unless they are only asked for
    */
   long retryAfterMicros(int charge, int rule, boolean taken);
 
@@ -191,7 +192,7 @@ public interface DecisionReadout {
     RuleStack stack = charge.stack();
     Rule rule = stack.rules().get(r);
     long remainingBefore = remainingBefore(c, r);
-    long retryAfterMicros = retryAfterMicros(c, r, taken);
+    long retryAfterMicros = retryAfterMicros(c, r, mode != Mode.PEEK);
     boolean violated = mode != Mode.RECORD && remainingBefore < charge.cost();
     boolean concurrencyLimit = rule instanceof ConcurrencyLimitRule;
     Duration effective =

@@ -51,6 +51,9 @@ abstract class CellModel {
   /** Advances to this time; later calls are evaluated under this rule. */
   abstract void proceed(Rule rule, long nowMicros);
 
+  /** What the following questions are about: a call of this cost. */
+  void ask(long cost) {}
+
   abstract long remaining();
 
   /** The time, 1 µs or more, until {@code wanted} units are left; there is one. */

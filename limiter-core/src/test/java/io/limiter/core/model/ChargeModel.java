@@ -44,6 +44,7 @@ final class ChargeModel {
     for (int c = 0; c < counted.cells.size(); c++) {
       cells.add(counted.cells.get(c).copy());
       cells.get(c).proceed(counted(charge).get(c), cellTime);
+      cells.get(c).ask(charge.cost());
     }
     if (ban.isPresent() && (!charge.observed() || mode == Mode.RECORD)) {
       boolean bannedBefore = counted.ban.restMicros(ban.get(), cellTime) > 0;
@@ -112,8 +113,7 @@ final class ChargeModel {
     return charge.observed()
         ? 0
         : cells.stream()
-            .mapToLong(
-                cell -> cell instanceof LeakyModel leaky ? leaky.delayMicros(units(cell)) : 0)
+            .mapToLong(cell -> cell instanceof LeakyModel leaky ? leaky.delayMicros() : 0)
             .max()
             .orElse(0);
   }
@@ -121,7 +121,7 @@ final class ChargeModel {
   private Optional<BigInteger> departure() {
     for (CellModel cell : cells) {
       if (cell instanceof LeakyModel leaky && units(cell) > 0) {
-        return leaky.departure(units(cell));
+        return leaky.departure();
       }
     }
     return Optional.empty();
@@ -131,13 +131,14 @@ final class ChargeModel {
     long left = left(rule);
     boolean isShort = left < charge.cost();
     boolean violated = isShort && mode != Mode.RECORD;
+    boolean alone = mode != Mode.PEEK && !isShort; // what this rule would take if it alone decided
     Optional<Long> wait;
     long reset;
     if (rule instanceof LoggedRule logged) {
       long now = log.now(clock);
       wait =
           !isShort
-              ? Optional.of(log.untilMore(now, logged))
+              ? again(now, logged, left, alone)
               : violated
                   ? log.untilLeft(now, logged, charge.cost(), 0)
                   : log.untilLeft(now, logged, 1, charge.cost());
@@ -147,9 +148,16 @@ final class ChargeModel {
       if (takes) {
         cell.take(units(cell));
       }
+      CellModel then = cell(rule).copy();
+      if (alone) {
+        then.take(units(then));
+      }
       wait =
           !isShort
-              ? Optional.of(cell.microsUntilMore())
+              ? Optional.of(
+                  then.remaining() < charge.cost()
+                      ? then.microsUntilLeft(charge.cost())
+                      : then.microsUntilMore())
               : violated && charge.cost() > rule.capacity()
                   ? Optional.empty()
                   : Optional.of(cell.microsUntilLeft(violated ? charge.cost() : 1));
@@ -171,6 +179,13 @@ final class ChargeModel {
       verdict.violatedFor(Plain.duration(wait.orElseThrow()));
     }
     return verdict.build();
+  }
+
+  private Optional<Long> again(long now, LoggedRule rule, long left, boolean alone) {
+    long rest = alone ? left - charge.cost() : left;
+    return rest < charge.cost()
+        ? log.untilLeft(now, rule, charge.cost(), alone ? charge.cost() : 0)
+        : Optional.of(log.untilMore(now, rule));
   }
 
   /** The call is admitted. */

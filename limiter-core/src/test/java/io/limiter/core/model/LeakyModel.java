@@ -18,6 +18,7 @@ final class LeakyModel extends CellModel {
   private final long rate;
   private LeakyBucketRule rule;
   private long now;
+  private long cost = 1;
   private BigInteger next = BigInteger.ZERO;
   private LeaversModel leavers;
 
@@ -32,6 +33,7 @@ final class LeakyModel extends CellModel {
   CellModel copy() {
     LeakyModel copy = new LeakyModel(rule);
     copy.now = now;
+    copy.cost = cost;
     copy.next = next;
     copy.leavers = leavers.at(parts(now));
     return copy;
@@ -73,8 +75,14 @@ final class LeakyModel extends CellModel {
     leavers = leavers.at(parts(now));
   }
 
+  @Override
+  void ask(long units) {
+    cost = units;
+  }
+
+  /** The earliest departure that was given up, if the call may take it. */
   private Optional<BigInteger> earliest() {
-    return rule.fair() ? Optional.empty() : leavers.earliest();
+    return rule.fair() || cost != 1 ? Optional.empty() : leavers.earliest();
   }
 
   private long leftAt(long wait) {
@@ -86,11 +94,18 @@ final class LeakyModel extends CellModel {
       waiting++;
     }
     long places = rule.queue() - waiting + (later.isIdle() ? 1 : 0);
-    if (later.ahead() <= longest()) {
-      return places;
+    return Math.min(places, later.inTime());
+  }
+
+  /** The departures that a call may take, each for one unit, if none is too far away. */
+  private long inTime() {
+    long near = ahead() > longest() ? 0 : (longest() - ahead()) / interval + 1;
+    LeaversModel free = leavers.at(parts(now));
+    while (earliest().isPresent() && free.free() > 0) {
+      near += until(free.earliest().orElseThrow()) <= longest() ? 1 : 0;
+      free.takeEarliest();
     }
-    boolean near = later.earliest().filter(at -> later.until(at) <= longest()).isPresent();
-    return Math.min(places, near ? 1 : 0);
+    return near;
   }
 
   @Override
@@ -101,7 +116,8 @@ final class LeakyModel extends CellModel {
   /** The result changes only when a departure passes, or comes near enough. */
   @Override
   long microsUntilLeft(long wanted) {
-    return LongStream.iterate(ahead(), at -> at > 0, at -> at - interval)
+    return LongStream.iterate(
+            ahead() + intervals(wanted).longValueExact(), at -> at > 0, at -> at - interval)
         .flatMap(at -> LongStream.of(micros(at), at > longest() ? micros(at - longest()) : 0))
         .filter(wait -> wait > 0)
         .sorted()
@@ -112,7 +128,7 @@ final class LeakyModel extends CellModel {
 
   @Override
   long microsUntilMore() {
-    return isIdle() ? micros(interval) : microsUntilLeft(remaining() + 1);
+    return remaining() == rule.capacity() ? micros(interval) : microsUntilLeft(remaining() + 1);
   }
 
   @Override
@@ -120,15 +136,14 @@ final class LeakyModel extends CellModel {
     return micros(ahead());
   }
 
-  /** When a call of so many units departs; empty if at once. */
-  Optional<BigInteger> departure(long units) {
-    Optional<BigInteger> given = earliest().filter(first -> units == 1);
-    return given.or(() -> isIdle() ? Optional.empty() : Optional.of(next));
+  /** When the call departs; empty if at once. */
+  Optional<BigInteger> departure() {
+    return earliest().or(() -> isIdle() ? Optional.empty() : Optional.of(next));
   }
 
-  /** The wait of a call of so many units, in microseconds. */
-  long delayMicros(long units) {
-    return departure(units).map(then -> micros(until(then))).orElse(0L);
+  /** The wait of the call, in microseconds. */
+  long delayMicros() {
+    return departure().map(then -> micros(until(then))).orElse(0L);
   }
 
   @Override

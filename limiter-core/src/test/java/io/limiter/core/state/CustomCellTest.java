@@ -26,7 +26,7 @@ class CustomCellTest {
   void aCallThatTakesNothingIsEvaluatedAtCostZero() {
     CellReadout readout = read(saying(5), 3, Mode.ACQUIRE);
     assertThat(readout.remainingBefore()).isEqualTo(5);
-    assertThat(readout.retryAfterMicros(true)).isEqualTo(10_703);
+    assertThat(readout.retryAfterMicros(true)).isEqualTo(11_003); // the same call once more
     assertThat(readout.retryAfterMicros(false)).isEqualTo(10_700);
     assertThat(readout.resetAfterMicros(true)).isEqualTo(20_703);
     assertThat(readout.resetAfterMicros(false)).isEqualTo(20_700);

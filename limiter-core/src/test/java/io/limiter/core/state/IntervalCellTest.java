@@ -21,23 +21,23 @@ class IntervalCellTest {
 
   @ParameterizedTest
   @CsvSource({
-    // since, cost, left,    wait, full as it is, full once taken
-    "0,          1,    2, 1000000,       3000000,         3000000",
-    "0,          2,    2, 1000000,       3000000,         4000000",
-    "999999,     2,    2,       1,       2000001,         3000001",
-    "1300000,    1,    5,  700000,       1700000,         1700000",
-    "1300000,    5,    5,  700000,       1700000,         3700000",
-    "2300000,    1,    8,  700000,        700000,          700000",
-    "2300000,    5,    8,  700000,        700000,         2700000",
-    "3000000,    4,   10, 1000000,             0,         2000000",
-    "3300000,    1,   10, 1000000,             0,         1000000"
+    // since, cost, left,    wait, full as it is, full once taken, again once taken
+    "0,          1,    2, 1000000,       3000000,         3000000,  1000000",
+    "0,          2,    2, 1000000,       3000000,         4000000,  1000000",
+    "999999,     2,    2,       1,       2000001,         3000001,        1",
+    "1300000,    1,    5,  700000,       1700000,         1700000,   700000",
+    "1300000,    5,    5,  700000,       1700000,         3700000,  1700000",
+    "2300000,    1,    8,  700000,        700000,          700000,   700000",
+    "2300000,    5,    8,  700000,        700000,         2700000,   700000",
+    "3000000,    4,   10, 1000000,             0,         2000000,  1000000",
+    "3300000,    1,   10, 1000000,             0,         1000000,  1000000"
   })
   void anAdmittedCallGetsTheTimeOfTheNextRefillAndOfTheFullBucket(
-      long since, int cost, long left, long wait, long full, long fullOnceTaken) {
+      long since, int cost, long left, long wait, long full, long fullOnceTaken, long again) {
     CellReadout readout = EIGHT.read(RULE, 7_000_000 + since, cost, Mode.ACQUIRE);
     assertThat(readout.remainingBefore()).isEqualTo(left);
     assertThat(readout.retryAfterMicros(false)).isEqualTo(wait);
-    assertThat(readout.retryAfterMicros(true)).isEqualTo(wait);
+    assertThat(readout.retryAfterMicros(true)).isEqualTo(again);
     assertThat(readout.resetAfterMicros(false)).isEqualTo(full);
     assertThat(readout.resetAfterMicros(true)).isEqualTo(fullOnceTaken);
     assertThat(readout.taken().neededUntilMicros()).isEqualTo(7_000_000 + since + fullOnceTaken);

@@ -6,6 +6,7 @@ import io.limiter.core.rule.CustomRule;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Custom;
 import io.limiter.micronaut.annotation.FixedWindow;
+import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.TokenBucket;
@@ -53,6 +54,24 @@ class AlgorithmRoutes {
   @Get("/interval-bucket")
   @RateRule(count = 3, tokenBucket = @TokenBucket(refill = 1, greedy = false), time = 60)
   String intervalBucket() {
+    return OK;
+  }
+
+  /** A hundred places, of which calls wait for three at most. */
+  @Get("/queue")
+  @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 100, maxWait = 180))
+  String queue() {
+    return OK;
+  }
+
+  @Get("/costly")
+  @RateLimiter(
+      cost = "60",
+      rules = {
+        @RateRule(count = 60, tokenBucket = @TokenBucket(refill = 1), time = 1),
+        @RateRule(count = 100, time = 90)
+      })
+  String costly() {
     return OK;
   }
 

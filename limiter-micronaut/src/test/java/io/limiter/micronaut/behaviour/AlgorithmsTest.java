@@ -90,6 +90,26 @@ class AlgorithmsTest {
   }
 
   @Test
+  void aQueueShowsHowManyCallsMayWaitForSoLong() {
+    assertThat(call("queue"))
+        .satisfies(
+            first ->
+                assertThat(field(first, "RateLimit-Policy"))
+                    .isEqualTo("\"1-per-60s-queue-100\";q=4"),
+            first ->
+                assertThat(field(first, "RateLimit")).matches("\"1-per-60s-queue-100\";r=3;t=60"));
+  }
+
+  @Test
+  void theTimeIsThatOfTheNextCallOfTheSameCost() {
+    HttpResponse<String> admitted = call("costly");
+
+    assertThat(field(admitted, "RateLimit"))
+        .isEqualTo("\"60-at-1-per-1s\";r=0;t=60, \"100-per-90s\";r=40;t=90");
+    assertThat(field(call("costly"), "Retry-After")).matches("90|89");
+  }
+
+  @Test
   void eachClientHasASeparateBucket() {
     call("bucket");
 

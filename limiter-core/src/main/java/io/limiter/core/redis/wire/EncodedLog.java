@@ -119,10 +119,7 @@ public final class EncodedLog {
     return reply.getInt(at(offset, rule));
   }
 
-  /**
-   * A unit that this call takes is the last to come back, so it makes no difference. A unit with a
-   * future stamp, which was not written by this library, counts as taken now.
-   */
+  /** A unit with a future stamp, which was not written by this library, counts as taken now. */
   long retryAfterMicros(ByteBuffer reply, int offset, int rule) {
     long micros = (long) reply.getDouble(at(offset, rule) + 4);
     return micros < 0 ? DecisionReadout.NEVER : Math.min(micros, windowsMicros[rule]);

@@ -35,11 +35,12 @@ do
   else
     ahead = 0
   end
-  local gapIsUsable = fair == 0 and gapFree > 0 and gapFree == gapLength
-  remaining = queue + 1 - math.ceil(ahead / unit) + gapFree
-  if ahead > maxWait then -- too far ahead: only the gap may be near enough
-    remaining = math.min(remaining, gapIsUsable and ahead - gapFirst * unit <= maxWait and 1 or 0)
-  end
+  local gapIsUsable = cost == 1 and fair == 0 and gapFree > 0 and gapFree == gapLength
+  -- Departures that are near enough: behind all others, and in the gap
+  local later = math.floor((maxWait - ahead) / unit)
+  local inTime = math.max(0, later + 1)
+  if gapIsUsable then inTime = inTime + math.max(0, math.min(gapFree, gapFirst + later + 1)) end
+  remaining = math.min(queue + 1 - math.ceil(ahead / unit) + gapFree, inTime)
   local aheadBefore, unitsTaken = ahead, mode == RECORD and math.max(0, math.min(cost, remaining)) or cost
   if gapIsUsable and unitsTaken == 1 then
     gapFirst, gapLength, gapFree = gapFirst - 1, gapLength - 1, gapFree - 1

@@ -32,8 +32,8 @@
 -- Reports the status that the log alone would give; the time of the decision and of the newest unit before this call
 -- (d, d); then for each rule the units that
 -- remain before this call (i4) and a time (d). If the rule is violated, it is the time until the call could pass, -1 if
--- it never could; else the time until the next unit comes back. The call is allowed unless a rule has fewer units left
--- than the cost.
+-- it never could; else the time until the next unit comes back and the call could pass again. The call is allowed
+-- unless a rule has fewer units left than the cost.
 --
 -- Constants, functions and variables of the script:
 -- luacheck: read globals EXACT MAX_WINDOW GRACE PEEK RECORD OBSERVE ADMITTED LIMITED
@@ -187,12 +187,18 @@ for r = 1, logRules do
     end
   end
   local remaining, waitTime = count - unitCount + cursor, oldest - windowStart
+  -- The unit that must leave first: before this call can pass, again or at all, or, after a record without room, before
+  -- any call can pass.
+  local leavingUnit
   if remaining < cost then
-    -- The unit that must leave first: before this call can pass or, after a record, before any call can pass.
-    local leavingUnit = unitCount + cost - count
+    leavingUnit = unitCount + cost - count
     if mode ~= RECORD then
       admitted, denied, leavingUnit = admitted and mode == OBSERVE, true, leavingUnit - 1
     end
+  elseif cost > 1 and remaining < 2 * cost and mode ~= PEEK then
+    leavingUnit = cursor + 2 * cost - remaining - 1
+  end
+  if leavingUnit then
     if leavingUnit < unitCount then
       if not unitTime then
         --%unit-readers
@@ -200,7 +206,7 @@ for r = 1, logRules do
       waitTime = unitTime(leavingUnit) - windowStart
       if not (waitTime <= window) then corruptKey = key end
     else
-      waitTime = mode ~= RECORD and -1 or window
+      waitTime = remaining < cost and mode ~= RECORD and -1 or window
     end
   end
   if r == 1 then

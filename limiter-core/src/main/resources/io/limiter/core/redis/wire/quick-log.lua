@@ -44,6 +44,9 @@ then
     denied = true
     waitTime = cost <= count and unpack('>d', log, endPos - 8 * (count - cost + 1)) - windowStart or -1
     isUsual = isUsual and waitTime <= window
+  elseif cost > 1 and remaining < 2 * cost then -- the unit that must leave before the call can pass again
+    local leavingPos = pos + 8 * (2 * cost - remaining - 1)
+    waitTime = leavingPos < endPos and unpack('>d', log, leavingPos) - windowStart or window
   end
   local secondPos, storedPos, secondRemaining, secondWait = pos, pos
   if logRules == 2 then
@@ -65,6 +68,9 @@ then
       denied = true
       secondWait = cost <= secondCount and unpack('>d', log, endPos - 8 * (secondCount - cost + 1)) - secondStart or -1
       isUsual = isUsual and secondWait <= secondWindow
+    elseif cost > 1 and secondRemaining < 2 * cost then
+      local leavingPos = secondPos + 8 * (2 * cost - secondRemaining - 1)
+      secondWait = leavingPos < endPos and unpack('>d', log, leavingPos) - secondStart or secondWindow
     end
   end
   if not isUsual then
