@@ -68,6 +68,18 @@ public interface ReservationContract extends StoreHarness {
     assertLimited(call);
   }
 
+  /** Its process is dead, for example. */
+  @Test
+  default void aSubmissionThatNeverEndsCanBeReset() {
+    LimitRequest call = submit("form", rule(3, HOUR));
+    acquire(1, call);
+    assertThat(acquire(call).outcome()).isEqualTo(Outcome.DUPLICATE);
+    new Limiter(store()).reset(call).toCompletableFuture().join();
+    assertThat(stored(call)).containsOnly(Optional.empty());
+    assertAllowed(call);
+    assertThat(acquire(call).outcome()).isEqualTo(Outcome.DUPLICATE);
+  }
+
   @Test
   default void aRefundOfAllLeavesNoKey() {
     LimitRequest call = submit("form", rule(3, MINUTE));

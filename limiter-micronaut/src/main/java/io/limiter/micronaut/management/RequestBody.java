@@ -4,6 +4,7 @@ package io.limiter.micronaut.management;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.core.util.NearestNames;
+import io.limiter.micronaut.exception.InvalidCallException;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.exceptions.HttpStatusException;
@@ -35,8 +36,12 @@ final class RequestBody {
 
   private static final String METHOD = "method";
   private static final String TIER = "tier";
+  private static final String SUBMISSION = "submission";
 
-  private static final List<String> SUBJECT_MEMBERS =
+  /** They say more of the subjects that the other members name. */
+  private static final List<String> DETAILS = List.of(METHOD, TIER, SUBMISSION);
+
+  private static final List<String> SUBJECTS =
       List.of(
           "subject",
           "address",
@@ -46,9 +51,7 @@ final class RequestBody {
           "resolver",
           "anonymous",
           "everyone",
-          "digest",
-          METHOD,
-          TIER);
+          "digest");
 
   private static final String SUBJECT_EXAMPLE = "{\"user\": \"ada\"}";
 
@@ -111,7 +114,8 @@ final class RequestBody {
    * @param others the other members that it may have
    */
   static RequestBody ofSubject(JsonMapper mapper, @Nullable String text, List<String> others) {
-    List<String> known = new ArrayList<>(SUBJECT_MEMBERS);
+    List<String> known = new ArrayList<>(SUBJECTS);
+    known.addAll(DETAILS);
     known.addAll(others);
     return read(mapper, text, known, SUBJECT_EXAMPLE);
   }
@@ -209,8 +213,10 @@ final class RequestBody {
     Optional<String> tier = has(TIER) ? Optional.of(tier(tiers)) : remembered(remembered);
     LimitedPolicy own = tier.map(policy::inTier).orElse(policy);
     try {
-      return read(has(METHOD) ? own.method(text(METHOD)) : own, statistics);
-    } catch (IllegalArgumentException mistake) { // of what the policy counts
+      LimitedPolicy asked = has(METHOD) ? own.method(text(METHOD)) : own;
+      return read(
+          has(SUBMISSION) ? asked.withSubmission(textOrNumber(SUBMISSION)) : asked, statistics);
+    } catch (IllegalArgumentException | InvalidCallException mistake) { // of what it counts
       throw mistake(mistake.getMessage());
     }
   }
@@ -242,18 +248,20 @@ final class RequestBody {
   private NamedSubject read(LimitedPolicy policy, PolicyStatistics statistics) {
     StringJoiner clear = new StringJoiner(", ");
     LimitRequest request =
-        SUBJECT_MEMBERS.stream()
-            .filter(member -> !member.equals(METHOD) && !member.equals(TIER) && has(member))
+        SUBJECTS.stream()
+            .filter(this::has)
             .map(member -> request(member, policy, statistics, clear))
             .reduce(LimitRequest::and)
             .orElseThrow(
                 () ->
                     mistake(
                         "The body names no subject: give it one of %s, such as %s"
-                            .formatted(
-                                String.join(
-                                    ", ", SUBJECT_MEMBERS.subList(0, SUBJECT_MEMBERS.size() - 2)),
-                                SUBJECT_EXAMPLE)));
+                            .formatted(String.join(", ", SUBJECTS), SUBJECT_EXAMPLE)));
+    if (has(SUBMISSION) && request.duplicate().isEmpty()) {
+      throw mistake(
+          "The body names a submission, and none of its subjects submits: name the subject whose submissions the policy '%s' compares"
+              .formatted(policy.name()));
+    }
     return new NamedSubject(
         request, clear.toString(), policy.tiers().isEmpty() ? Optional.empty() : policy.tier());
   }

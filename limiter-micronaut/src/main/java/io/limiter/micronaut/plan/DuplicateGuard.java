@@ -99,6 +99,18 @@ public record DuplicateGuard(
     }
 
     /**
+     * The content of a submission that an operator names; empty if none can be named.
+     *
+     * @throws InvalidIdempotencyKeyException if it should be a key, and is none
+     */
+    default Optional<String> named(String text) {
+      if (this instanceof ByIdempotencyKey) {
+        return Optional.of(IdempotencyKey.of(text));
+      }
+      return this instanceof ByExpression ? Optional.of(text) : Optional.empty();
+    }
+
+    /**
      * The content by which this request is compared with others; empty if it duplicates none.
      *
      * @throws InvalidIdempotencyKeyException if it has no usable key, where it needs one

@@ -43,10 +43,9 @@ import java.util.stream.Stream;
  * }</pre>
  *
  * <p>The duplicate guard is part of a request if all submissions of a subject are equal ({@code by
- * = CALLER}). A guard that compares arguments or keys is not: a subject alone names no submission.
- * Concurrency limits are part of it: {@code acquire} and {@code record} take a permit until it is
- * settled or its duration has passed, {@code reset} forgets the calls in flight, so that more may
- * run beside them.
+ * = CALLER}), or if {@link #withSubmission} names one. Concurrency limits are part of it: {@code
+ * acquire} and {@code record} take a permit until it is settled or its duration has passed, {@code
+ * reset} forgets the calls in flight, so that more may run beside them.
  */
 public final class LimitedPolicy {
 
@@ -55,6 +54,7 @@ public final class LimitedPolicy {
   private final Supplier<List<OnMethod>> plans;
   private final Supplier<List<Origin>> settings;
   private final RequestSubjects subjects;
+  private final Optional<String> submission;
 
   /**
    * @param tier whose callers are asked about; empty for those that have the usual rules
@@ -67,11 +67,22 @@ public final class LimitedPolicy {
       Supplier<List<OnMethod>> plans,
       Supplier<List<Origin>> settings,
       RequestSubjects subjects) {
+    this(name, tier, plans, settings, subjects, Optional.empty());
+  }
+
+  private LimitedPolicy(
+      String name,
+      Optional<String> tier,
+      Supplier<List<OnMethod>> plans,
+      Supplier<List<Origin>> settings,
+      RequestSubjects subjects,
+      Optional<String> submission) {
     this.name = name;
     this.tier = tier;
     this.plans = plans;
     this.settings = settings;
     this.subjects = subjects;
+    this.submission = submission;
   }
 
   /** A policy while the limiter is disabled: it limits nothing, and takes any subject. */
@@ -141,7 +152,7 @@ public final class LimitedPolicy {
    *     rules
    */
   public LimitedPolicy inTier(String name) {
-    return new LimitedPolicy(this.name, Optional.of(name), plans, settings, subjects);
+    return new LimitedPolicy(this.name, Optional.of(name), plans, settings, subjects, submission);
   }
 
   private List<OnMethod> inForce() {
@@ -197,7 +208,32 @@ public final class LimitedPolicy {
           "The policy '%s' limits no method %s: use one of %s"
               .formatted(name, method, PlanRegistry.listed(methods())));
     }
-    return new LimitedPolicy(name, tier, some, settings, subjects);
+    return new LimitedPolicy(name, tier, some, settings, subjects, submission);
+  }
+
+  /**
+   * Returns this policy with one submission, so that requests for its submitter have the duplicate
+   * guard: {@code reset} frees it if its call will never end, as after the death of its process.
+   *
+   * @param content the {@code Idempotency-Key}, or the value of the expression of {@code
+   *     Duplicate.key}: a text, a number, or another plain value
+   * @throws IllegalArgumentException if the policy does not compare submissions by one of these
+   * @throws io.limiter.micronaut.exception.InvalidCallException if this is no {@code
+   *     Idempotency-Key}
+   */
+  public LimitedPolicy withSubmission(Object content) {
+    String text = CallExpression.textOf(content);
+    boolean named = inForce().stream().anyMatch(each -> named(each.policy(), text).isPresent());
+    if (!named && !isUnlimited(inForce())) {
+      throw new IllegalArgumentException(
+          "The policy '%s' compares no submissions by an Idempotency-Key or by an expression: leave the submission out"
+              .formatted(name));
+    }
+    return new LimitedPolicy(name, tier, plans, settings, subjects, Optional.of(text));
+  }
+
+  private static Optional<String> named(PolicyPlan plan, String text) {
+    return plan.duplicates().flatMap(guard -> guard.submission().named(text));
   }
 
   private static String simple(String method) {
@@ -331,7 +367,13 @@ public final class LimitedPolicy {
                   planned.limit().equals(limit)
                       && planned.source().written().equals(source.written()),
               planned -> planned.charge(key, anonymous, units(planned)),
-              Optional::empty);
+              () ->
+                  guard(each.policy())
+                      .filter(
+                          guard ->
+                              guard.limit().equals(limit)
+                                  && guard.submitter().written().equals(source.written()))
+                      .map(guard -> guard.charge(key, each.method(), content(guard))));
       if (part.isPresent()) {
         return part.get();
       }
@@ -373,9 +415,9 @@ public final class LimitedPolicy {
             planned -> some.test(planned.source()),
             planned -> planned.charge(who.apply(planned.source()), units(planned)),
             () ->
-                guardBySubmitter(on.policy())
+                guard(on.policy())
                     .filter(guard -> some.test(guard.submitter()))
-                    .map(guard -> guard.charge(key(guard, who), on.method(), "")))
+                    .map(guard -> guard.charge(key(guard, who), on.method(), content(guard))))
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
@@ -397,8 +439,7 @@ public final class LimitedPolicy {
       boolean same =
           other.policy().charges().equals(first.policy().charges())
               && (other.method().equals(first.method())
-                  || (guardBySubmitter(other.policy()).isEmpty()
-                      && guardBySubmitter(first.policy()).isEmpty()));
+                  || (guard(other.policy()).isEmpty() && guard(first.policy()).isEmpty()));
       if (!same) {
         throw new IllegalArgumentException(
             "The policy '%s' limits several methods separately: choose one by method(…), of %s"
@@ -429,23 +470,28 @@ public final class LimitedPolicy {
 
   /**
    * The sources that count a method's calls, each once, irrespective of how calls without a subject
-   * are limited; that of the duplicate guard only if all submissions of a submitter are equal.
+   * are limited; that of the duplicate guard only if the submission is known.
    */
-  private static List<SubjectSource> sources(PolicyPlan plan) {
+  private List<SubjectSource> sources(PolicyPlan plan) {
     return Stream.concat(
             plan.charges().stream().map(PlannedCharge::source),
-            guardBySubmitter(plan).stream().map(DuplicateGuard::submitter))
+            guard(plan).stream().map(DuplicateGuard::submitter))
         .map(source -> source.withAnonymous(Anonymous.ADDRESS))
         .distinct()
         .toList();
   }
 
-  /**
-   * The duplicate guard, if it needs nothing of a call but its submitter; otherwise no subject
-   * alone names a submission.
-   */
-  private static Optional<DuplicateGuard> guardBySubmitter(PolicyPlan plan) {
-    return plan.duplicates().filter(guard -> guard.submission() instanceof Submission.ByCaller);
+  /** The duplicate guard, if the submission is known: the one that was named, or any. */
+  private Optional<DuplicateGuard> guard(PolicyPlan plan) {
+    return plan.duplicates()
+        .filter(
+            guard ->
+                guard.submission() instanceof Submission.ByCaller
+                    || submission.flatMap(guard.submission()::named).isPresent());
+  }
+
+  private String content(DuplicateGuard guard) {
+    return submission.flatMap(guard.submission()::named).orElse("");
   }
 
   /**

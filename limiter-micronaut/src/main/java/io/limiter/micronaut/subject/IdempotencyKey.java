@@ -38,10 +38,19 @@ public final class IdempotencyKey {
           "it was sent %s times".formatted(lines.size()));
     }
     String field = withoutSpaceAround(lines.get(0));
-    return field.isEmpty() ? Optional.empty() : Optional.of(key(field));
+    return field.isEmpty() ? Optional.empty() : Optional.of(of(field));
   }
 
-  private static String key(String field) {
+  /**
+   * The key that such a field has.
+   *
+   * @param field without white space around it
+   * @throws InvalidIdempotencyKeyException if it is not 1 to 255 printable ASCII characters
+   */
+  public static String of(String field) {
+    if (field.isEmpty()) {
+      throw InvalidIdempotencyKeyException.malformed("it is an empty string");
+    }
     if (field.length() > 2 * MAX_LENGTH + 2) {
       throw tooLong();
     }

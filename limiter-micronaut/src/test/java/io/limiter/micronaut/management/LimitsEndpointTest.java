@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.limiter.core.Limiter;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.core.testing.RedisProcess;
@@ -21,6 +22,8 @@ import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.call.AdmissionControl.DenialListener;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.event.LimiterEvent;
+import io.limiter.micronaut.plan.LimitPolicies;
+import io.limiter.micronaut.plan.LimitedPolicy;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Order;
@@ -47,7 +50,9 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterEach;
@@ -62,6 +67,7 @@ class LimitsEndpointTest {
 
   private static final String SPEC = "LimitsEndpointTest";
   private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final String[] AS_ADA = {"X-User", "ada", "Idempotency-Key", "8e03978e"};
   private static final String DIGEST = "[\\w-]{22}";
 
   private final String prefix = "test:" + UUID.randomUUID().toString().substring(0, 8) + ":";
@@ -142,6 +148,33 @@ class LimitsEndpointTest {
         duplicate = @Duplicate(by = DuplicateBy.CALLER))
     String order() {
       return "ordered";
+    }
+
+    @Post("/pay")
+    @RateLimiter(
+        value = "pay",
+        limitType = LimitType.USER_ID,
+        rules = {
+          @RateRule(count = 9, time = 3_600),
+          @RateRule(count = 90, time = 3_600, limitType = LimitType.GLOBAL)
+        },
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(time = 24, timeUnit = TimeUnit.HOURS),
+        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
+    CompletionStage<String> pay(@QueryValue boolean ends) {
+      return ends ? CompletableFuture.completedFuture("paid") : new CompletableFuture<>();
+    }
+
+    @Post("/numbered")
+    @RateLimiter(
+        value = "numbered",
+        limitType = LimitType.USER_ID,
+        rules = @RateRule(count = 9, time = 3_600),
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(time = 24, timeUnit = TimeUnit.HOURS),
+        duplicate = @Duplicate(key = "#{number}"))
+    String numbered(@QueryValue int number) {
+      return "placed " + number;
     }
   }
 
@@ -253,6 +286,10 @@ class LimitsEndpointTest {
     for (int i = 0; i < times; i++) {
       call(at, path, address);
     }
+  }
+
+  private static int submit(HttpService to, String path) {
+    return to.exchange("POST", path, "", AS_ADA).statusCode();
   }
 
   private static Stream<JsonNode> each(JsonNode list) {
@@ -472,6 +509,60 @@ class LimitsEndpointTest {
                 .asBoolean())
         .isTrue();
     assertThat(call(one, "/routes/sign-in", "192.0.2.1")).isEqualTo(200);
+  }
+
+  /** The first instance never ends the call, as if its process had been killed. */
+  @Test
+  void aSubmissionWhoseProcessIsDeadCanBeResetByItsKey() throws Exception {
+    HttpService dead = redis();
+    HttpService alive = redis();
+    String body = "{\"user\": \"ada\", \"submission\": \"%s\"}";
+    String look = body.formatted("8e03978e");
+    CompletableFuture<HttpResponse<String>> never =
+        dead.exchangeAsync("POST", "/routes/pay?ends=false", "", AS_ADA);
+    await()
+        .atMost(PATIENCE)
+        .until(() -> !write(alive, "/limits/pay/look", look).get("passes").asBoolean());
+
+    for (String other : List.of("another", "8e03978")) {
+      JsonNode unchanged = write(alive, "/limits/pay/reset", body.formatted(other));
+      assertThat(unchanged.at("/before/passes").asBoolean()).isTrue();
+    }
+    assertThat(submit(alive, "/routes/pay?ends=true")).isEqualTo(409);
+    JsonNode reset = write(alive, "/limits/pay/reset", body.formatted("\\\"8e03978e\\\""));
+    assertThat(reset.at("/before/outcome").asText()).isEqualTo("duplicate");
+    assertThat(reset.at("/after/passes").asBoolean()).isTrue();
+    assertThat(submit(alive, "/routes/pay?ends=true")).isEqualTo(200);
+    assertThat(never).isNotDone();
+  }
+
+  @Test
+  void aSubmissionOfAnExpressionCanBeResetFromCode() {
+    HttpService one = redis();
+    assertThat(submit(one, "/routes/numbered?number=7")).isEqualTo(200);
+    assertThat(submit(one, "/routes/numbered?number=7")).isEqualTo(409);
+    LimitedPolicy policy = one.context().getBean(LimitPolicies.class).get("numbered");
+    one.context()
+        .getBean(Limiter.class)
+        .reset(policy.withSubmission(7).forUser("ada"))
+        .toCompletableFuture()
+        .join();
+    assertThat(submit(one, "/routes/numbered?number=7")).isEqualTo(200);
+  }
+
+  @Test
+  void aSubmissionThatNoSubjectSubmitsIsAMistake() {
+    HttpService one = memory();
+    assertThat(send(one, "/limits/pay/reset", "{\"everyone\": true, \"submission\": \"k\"}").body())
+        .contains(
+            "The body names a submission, and none of its subjects submits: name the subject whose submissions the policy 'pay' compares");
+    assertThat(
+            send(one, "/limits/search/reset", "{\"subject\": \"::1\", \"submission\": \"k\"}")
+                .body())
+        .contains(
+            "The policy 'search' compares no submissions by an Idempotency-Key or by an expression: leave the submission out");
+    assertThat(send(one, "/limits/pay/look", "{\"user\": \"ada\", \"submission\": \"é\"}").body())
+        .contains("it has characters other than printable ASCII");
   }
 
   @ParameterizedTest
