@@ -15,6 +15,7 @@ import io.micronaut.inject.AdvisedBeanType;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.BeanDefinitionReference;
 import io.micronaut.inject.ProxyBeanDefinition;
+import jakarta.annotation.PreDestroy;
 import jakarta.inject.Singleton;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
@@ -76,6 +77,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
   private static final int DEPTH = 3;
 
   private final BeanContext beans;
+  private final Thread thread = new Thread(this::warn, "limiter-start-check");
 
   UnwovenLimits(BeanContext beans) {
     this.beans = beans;
@@ -83,9 +85,14 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
 
   @Override
   public void onApplicationEvent(StartupEvent started) {
-    Thread thread = new Thread(this::warn, "limiter-start-check");
     thread.setDaemon(true);
     thread.start();
+  }
+
+  /** A closed context is not checked: it would stay in memory meanwhile. */
+  @PreDestroy
+  void stop() {
+    thread.interrupt();
   }
 
   private void warn() {
@@ -108,7 +115,8 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     List<BeanDefinition<?>> loaded = new ArrayList<>();
     Set<Class<?>> behindProxies = new HashSet<>();
     for (BeanDefinitionReference<?> reference : beans.getBeanDefinitionReferences()) {
-      if (!isForeign(reference.getBeanDefinitionName())) { // to load all of them takes long
+      if (!isForeign(reference.getBeanDefinitionName()) // to load all of them takes long
+          && !Thread.currentThread().isInterrupted()) {
         BeanDefinition<?> bean = load(reference);
         if (bean != null) {
           loaded.add(bean);
@@ -120,6 +128,9 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     }
     Set<String> places = new TreeSet<>();
     for (BeanDefinition<?> bean : loaded) {
+      if (Thread.currentThread().isInterrupted()) {
+        return List.of();
+      }
       if (!behindProxies.contains(bean.getClass())) {
         Class<?> type =
             bean instanceof AdvisedBeanType<?> advised

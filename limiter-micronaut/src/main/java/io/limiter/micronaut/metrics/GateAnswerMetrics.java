@@ -7,15 +7,19 @@ import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.context.BeanContext;
+import io.micronaut.context.annotation.Property;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.condition.Condition;
 import io.micronaut.context.condition.ConditionContext;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.propagation.PropagatedContext;
+import io.micronaut.core.util.PathMatcher;
+import io.micronaut.core.util.StringUtils;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.context.ServerContextPathProvider;
 import io.micronaut.http.filter.ServerFilterPhase;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.BeanDefinitionReference;
@@ -29,14 +33,19 @@ import java.util.Optional;
  * micronaut-micrometer runs innermost and sees only requests that pass the gate. It records all the
  * same: this filter hands it the response, so that tags and settings are those of all other
  * requests.
+ *
+ * <p>It compares the path itself. With a placeholder in the annotation, Micronaut would keep each
+ * context in memory after its end: the methods of a bean, which are static, refer to all of them.
  */
 @Singleton
-@ServerFilter("${micronaut.metrics.http.path:/**}")
+@ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
 @Requires(condition = GateAnswerMetrics.Recorded.class)
 final class GateAnswerMetrics implements VerdictListener {
 
   /** That of {@link ServerFilterPhase#METRICS}. */
   static final int ORDER = 9_000;
+
+  private static final String EVERYWHERE = ServerFilter.MATCH_ALL_PATTERN;
 
   private static final String FILTER =
       "io.micronaut.configuration.metrics.binder.web.ServerMetricsFilter";
@@ -50,9 +59,16 @@ final class GateAnswerMetrics implements VerdictListener {
   private static final String ARRIVED = "io.limiter.arrived";
 
   private final Recorder<?> recorder;
+  private final String pattern;
 
-  GateAnswerMetrics(BeanContext beans) {
+  GateAnswerMetrics(
+      BeanContext beans,
+      ServerContextPathProvider contextPath,
+      @Property(name = "micronaut.metrics.http.path", defaultValue = EVERYWHERE) String path) {
     this.recorder = recorder(beans).orElseThrow();
+    String prefix = contextPath.getContextPath();
+    this.pattern =
+        prefix == null || path.equals(EVERYWHERE) ? path : StringUtils.prependUri(prefix, path);
   }
 
   @Override
@@ -66,7 +82,8 @@ final class GateAnswerMetrics implements VerdictListener {
   @ResponseFilter
   @Order(ORDER)
   void respond(HttpRequest<?> request, MutableHttpResponse<?> response) {
-    if (request.getAttribute(START).isEmpty()
+    if ((pattern.equals(EVERYWHERE) || PathMatcher.ANT.matches(pattern, request.getPath()))
+        && request.getAttribute(START).isEmpty()
         && request.getAttribute(ARRIVED).orElse(null) instanceof Long arrived
         && isOfGate(request, response)) {
       request.setAttribute(START, arrived);

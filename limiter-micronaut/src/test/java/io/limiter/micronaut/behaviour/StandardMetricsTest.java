@@ -267,6 +267,26 @@ class StandardMetricsTest {
   }
 
   @ParameterizedTest
+  @ValueSource(strings = {"/", "/shop"})
+  void onlyPathsOfTheStandardMetricsAreRecorded(String contextPath) {
+    String prefix = contextPath.equals("/") ? "" : contextPath;
+    try (TestServer server =
+        start(
+            "micronaut.server.context-path",
+            contextPath,
+            "micronaut.metrics.http.path",
+            "/metered/**")) {
+      for (String path : List.of("/metered/limited/1", "/handled")) {
+        server.status(prefix + path);
+        assertThat(server.status(prefix + path)).isIn(429, 418);
+      }
+      assertThat(recorded(server))
+          .hasSize(2)
+          .allMatch(line -> line.contains("/metered/limited/{id}"));
+    }
+  }
+
+  @ParameterizedTest
   @ValueSource(
       strings = {
         "micronaut.metrics.binders.web.enabled",

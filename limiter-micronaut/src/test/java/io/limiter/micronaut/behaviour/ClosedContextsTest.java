@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.micronaut.http.RateLimitFields;
+import io.limiter.micronaut.testing.HttpService;
+import io.micronaut.context.ApplicationContext;
+import io.micronaut.inject.BeanDefinition;
+import io.micronaut.inject.BeanDefinitionReference;
+import io.micronaut.runtime.server.EmbeddedServer;
+import java.lang.ref.WeakReference;
+import java.net.URL;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Applications in one process, one after another, as tests start them. Micronaut keeps two kinds of
+ * them itself: the last one, in static fields of bean definitions; and each, where the annotation
+ * of a bean has a placeholder and the bean has methods that Micronaut calls. Two of Micronaut's own
+ * filters are such beans, so they are off here: of the health endpoint and of metrics.
+ */
+class ClosedContextsTest {
+
+  private static final int MANY = 6;
+
+  private static ApplicationContext open() {
+    ApplicationContext context =
+        ApplicationContext.builder(
+                Map.of(
+                    "spec.name",
+                    AlgorithmRoutes.SPEC,
+                    "micronaut.server.port",
+                    -1,
+                    "endpoints.health.enabled",
+                    false,
+                    "micronaut.metrics.enabled",
+                    false))
+            .start();
+    HttpService service = HttpService.of(context.getBean(EmbeddedServer.class).start());
+    assertThat(service.status("/algorithms/log")).isEqualTo(200);
+    return context;
+  }
+
+  private static WeakReference<ApplicationContext> closed() {
+    ApplicationContext context = open();
+    context.close();
+    return new WeakReference<>(context);
+  }
+
+  @Test
+  void noneButTheLastStaysInMemory() {
+    List<WeakReference<ApplicationContext>> contexts = new ArrayList<>();
+    for (int i = 0; i < MANY; i++) {
+      contexts.add(closed());
+    }
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .pollInterval(Duration.ofMillis(50))
+        .untilAsserted(
+            () -> {
+              System.gc();
+              assertThat(contexts.subList(0, MANY - 1)).allMatch(each -> each.refersTo(null));
+            });
+  }
+
+  /** One that waits, or inspects beans, would keep the context. */
+  @Test
+  void noThreadGoesOn() {
+    Set<Thread> before = new HashSet<>(Thread.getAllStackTraces().keySet());
+    open().close();
+    await()
+        .atMost(Duration.ofSeconds(2)) // the check after the start waits for three
+        .untilAsserted(
+            () ->
+                assertThat(Thread.getAllStackTraces().keySet())
+                    .filteredOn(thread -> !before.contains(thread))
+                    .extracting(Thread::getName)
+                    .noneMatch(name -> name.startsWith("limiter")));
+  }
+
+  @Test
+  void noBeanWithMethodsHasAPlaceholderInItsAnnotations() {
+    URL ours = sources(RateLimitFields.class);
+    try (ApplicationContext context = open()) {
+      List<String> placeholders = new ArrayList<>();
+      for (BeanDefinitionReference<?> reference : context.getBeanDefinitionReferences()) {
+        if (reference.getClass().getName().startsWith("io.limiter.")
+            && ours.equals(sources(reference.getClass()))
+            && reference.isPresent()) {
+          BeanDefinition<?> bean = reference.load(context);
+          bean.getExecutableMethods().stream()
+              .filter(method -> method.getAnnotationMetadata().hasPropertyExpressions())
+              .forEach(method -> placeholders.add(method.toString()));
+        }
+      }
+      assertThat(placeholders).isEmpty();
+    }
+  }
+
+  private static URL sources(Class<?> type) {
+    return type.getProtectionDomain().getCodeSource().getLocation();
+  }
+}
