@@ -9,6 +9,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.micronaut.redis.LimitStoreFactory;
 import io.limiter.test.LimitTest;
@@ -143,6 +144,26 @@ class SetupTest {
 
     assertThat(result.failures()).isEmpty();
     assertThat(result.passed()).hasSize(4);
+  }
+
+  @LimitTest
+  static class Plain {
+    @Inject Limits limits;
+    @Inject CodeService codes;
+
+    @Test
+    void test() {
+      limits.assertAdmits(1, () -> codes.send("1")).thenDenies();
+    }
+  }
+
+  /** Nor of the settings that the annotation makes: the test has written none. */
+  @Test
+  void aPlainTestWarnsOfNothing() {
+    try (RecordedLog log = RecordedLog.of("io.limiter")) {
+      assertThat(Launched.run(Plain.class).failures()).isEmpty();
+      assertThat(log.messages()).isEmpty();
+    }
   }
 
   @LimitTest

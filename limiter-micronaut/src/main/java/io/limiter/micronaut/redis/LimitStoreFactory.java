@@ -118,7 +118,7 @@ public final class LimitStoreFactory {
     return new DenyCache(store, policies::denyCache, denials.maxSize(), denials.maxAge());
   }
 
-  @Context // logged at the start instead of with the first request
+  @Singleton
   @Bean(preDestroy = "close")
   @Requires(missingBeans = ConnectionSource.class)
   LimitStore memory(MemoryConfiguration memory, RedisConfiguration redis, Environment environment) {
@@ -135,6 +135,17 @@ public final class LimitStoreFactory {
             : "");
     return inMemory(memory);
   }
+
+  /**
+   * Has the store created at the start, where its line of the log belongs, and not by the first
+   * request. The store of this factory is not created where another replaces it; as a bean of the
+   * context it would be.
+   *
+   * @param store unused
+   */
+  @Context
+  @Requires(missingBeans = ConnectionSource.class)
+  record StoreAtStart(LimitStore store) {}
 
   /** With a Redis that nothing can connect to, each instance would count separately unnoticed. */
   private static void requireClient(Environment environment) {

@@ -5,14 +5,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.LimitRequest;
+import io.limiter.core.StateKey;
+import io.limiter.core.Verdict;
 import io.limiter.core.override.OverrideTable;
 import io.limiter.core.redis.ConnectionSource;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Replaces;
+import io.micronaut.context.annotation.Requires;
+import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -57,6 +68,35 @@ class StartLinesTest {
           .containsOnlyOnce(
               "WARN limiter.redis.enabled is false: each instance of this service counts separately")
           .noneMatch(line -> line.contains("redis.uri"));
+    }
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "StartLinesTest.own")
+  @Replaces(value = LimitStore.class, factory = LimitStoreFactory.class)
+  static class OwnStore implements LimitStore {
+    @Override
+    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+      return CompletableFuture.completedFuture(Verdict.free(request.policy()));
+    }
+
+    @Override
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
+      return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void whereAnotherStoreCountsItDoesNotWarn(boolean redis) {
+    try (ApplicationContext context =
+        ApplicationContext.run(
+            Map.of("spec.name", "StartLinesTest.own", "limiter.redis.enabled", redis))) {
+      assertThat(context.getBean(LimitStore.class)).isInstanceOf(OwnStore.class);
+      assertThat(log.lines()).noneMatch(line -> line.contains("counts separately"));
     }
   }
 
