@@ -168,7 +168,7 @@ class LimitsEndpointTest {
     @Post("/numbered")
     @RateLimiter(
         value = "numbered",
-        limitType = LimitType.USER_ID,
+        limitType = LimitType.GLOBAL, // the user submits
         rules = @RateRule(count = 9, time = 3_600),
         preventDuplicate = true,
         preventDuplicateRule = @RateRule(time = 24, timeUnit = TimeUnit.HOURS),
@@ -548,6 +548,8 @@ class LimitsEndpointTest {
         .toCompletableFuture()
         .join();
     assertThat(submit(one, "/routes/numbered?number=7")).isEqualTo(200);
+    assertThat(one.bean(Limiter.class).peek(policy.forEveryone()).toCompletableFuture().join())
+        .satisfies(left -> assertThat(left.rules().get(0).remaining()).isEqualTo(7));
   }
 
   @Test
