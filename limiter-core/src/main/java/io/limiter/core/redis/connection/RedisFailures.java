@@ -31,7 +31,7 @@ public final class RedisFailures {
       Pattern.compile("ERR [^\n]{0,160}?user_script: ?\\d+: -?([A-Z]+) ");
 
   /**
-   * What an error reply of a server or a proxy means, if its code alone does not tell that. The
+   * What an error reply of a server or a proxy means, if its code alone does not show that. The
    * first that fits holds.
    *
    * @param text a part of the reply; it may have one group, a name in it that is no secret
@@ -88,7 +88,7 @@ public final class RedisFailures {
             of(
                 "CROSSSLOT|hash to the same slot|non local key|slot not served",
                 "it divides keys by slots, as a Redis Cluster does",
-                "name the nodes in redis.uris instead of redis.uri"),
+                "name the nodes in redis.uris, or set limiter.redis.slots to proxy"),
             of(
                 "DB index is out of range|invalid DB index|SELECT is not allowed",
                 "it has no database of the number in the address",

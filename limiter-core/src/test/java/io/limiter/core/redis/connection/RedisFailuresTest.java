@@ -112,16 +112,16 @@ class RedisFailuresTest {
         "ERR Error running script (call to f_4a): @user_script:1: @user_script: 1: This Redis command is not allowed from scripts | ERR (it forbids a command in scripts that the limiter needs, such as TIME: use a server that allows it)",
         "ERR Error running script (call to f_4a): @user_script:1: @user_script: 1: Write commands not allowed after non deterministic commands. Call redis.replicate_commands() | ERR (it replicates scripts as they are: use version 6.2 or later)",
         "ERR unknown command `EVALSHA`, with args beginning with: `4a`, `1`, `key`,  | ERR (it does not have EVALSHA, which the limiter needs: use a server that has it, without a proxy)",
-        "ERR Error running script (call to f_4a): @user_script:1: @user_script: 1: Lua script attempted to access a non local key in a cluster node | ERR (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris instead of redis.uri)",
+        "ERR Error running script (call to f_4a): @user_script:1: @user_script: 1: Lua script attempted to access a non local key in a cluster node | ERR (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris, or set limiter.redis.slots to proxy)",
         // Redis 7.2, acl.c, script.c and server.c; the same in 8 and in Valkey 8
         "NOPERM User shop has no permissions to run the 'evalsha' command | NOPERM (its user may not run evalsha: allow it in the rules of the user)",
         "NOPERM No permissions to access a key | NOPERM (its user may not use the keys of the limiter: allow those with limiter.redis.key-prefix)",
         "ERR ACL failure in script: User shop has no permissions to run the 'time' command script: 4a, on @user_script:1. | ERR (its user may not run time: allow it in the rules of the user)",
         "ERR Unknown Redis command called from script script: 4a, on @user_script:1. | ERR (it does not have a command that the limiter needs: use a server that has it, without a proxy)",
         "ERR unknown command 'EVALSHA', with args beginning with: '4a' '1' 'key'  | ERR (it does not have EVALSHA, which the limiter needs: use a server that has it, without a proxy)",
-        "ERR Script attempted to access keys that do not hash to the same slot script: 4a, on @user_script:1. | ERR (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris instead of redis.uri)",
-        "ERR Script attempted to access a slot not served script: 4a, on @user_script:1. | ERR (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris instead of redis.uri)",
-        "CROSSSLOT Keys in request don't hash to the same slot | CROSSSLOT (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris instead of redis.uri)",
+        "ERR Script attempted to access keys that do not hash to the same slot script: 4a, on @user_script:1. | ERR (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris, or set limiter.redis.slots to proxy)",
+        "ERR Script attempted to access a slot not served script: 4a, on @user_script:1. | ERR (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris, or set limiter.redis.slots to proxy)",
+        "CROSSSLOT Keys in request don't hash to the same slot | CROSSSLOT (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris, or set limiter.redis.slots to proxy)",
         "MOVED 866 10.0.0.3:6379 | MOVED (it is one node of a Redis Cluster: name the nodes in redis.uris instead of redis.uri)",
         "ERR DB index is out of range | ERR (it has no database of the number in the address: correct the number)",
         "ERR SELECT is not allowed in cluster mode | ERR (it has no database of the number in the address: correct the number)",
@@ -145,7 +145,7 @@ class RedisFailuresTest {
         // ElastiCache Serverless: issue 154 of aspnetcore-redis-rate-limiting, issue 6463 of
         // Redisson
         "ERR This Redis command is not allowed from script script: 4a, on @user_script:13. | ERR (it forbids a command in scripts that the limiter needs, such as TIME: use a server that allows it)",
-        "ERR Script attempted to access keys that do not hash to the same slot script | ERR (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris instead of redis.uri)",
+        "ERR Script attempted to access keys that do not hash to the same slot script | ERR (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris, or set limiter.redis.slots to proxy)",
         // A hosted Redis without scripts: issue 4389 of Redisson
         "ERR command eval not support for your account | ERR (it does not have a command that the limiter needs: use a server that has it, without a proxy)",
         // Codes that say enough, in all of them
