@@ -9,6 +9,7 @@ const MAX_LOG = 30;
 const MAX_STRIP = 60;
 const RETRIES = 5; // of a countdown whose call was denied after all
 const NOW = 0.8; // where on a timeline the present is
+const NEAR = 300; // ms in which calls may be reported in another order than decided
 const OUTCOMES = ['admitted', 'waited', 'denied', 'duplicate', 'banned'];
 const MARK_WIDTH = 10;
 const MARK_HEIGHT = 11;
@@ -125,6 +126,23 @@ function say(text) {
 const seconds = ms => ms >= 9950 ? `${Math.round(ms / 1000)} s` : `${(ms / 1000).toFixed(1)} s`;
 const short = policy => policy.replace(/^(?:[a-z]\w*\.)+(?=[A-Z])/, '').replace(/\(.*\)$/, '').replace('Controller.', '.');
 
+/** Puts a call behind those that were decided before it; they may have been reported later. */
+function insert(calls, call) {
+  let i = calls.length;
+  while (i > 0 && isAfter(calls[i - 1], call)) i--;
+  calls.splice(i, 0, call);
+}
+
+/** Memory has a clock of its own. */
+function isAfter(one, other) {
+  const comparable = Math.abs(one.at - other.at) < NEAR && (one.by === 'FALLBACK') === (other.by === 'FALLBACK');
+  return !comparable ? one.at > other.at
+    : one.order !== other.order ? one.order > other.order
+      : rest(one) < rest(other); // calls in one command are decided at one time
+}
+
+const rest = call => call.wouldDeny || !['admitted', 'waited'].includes(call.outcome) ? -1 : call.rules?.[0]?.left ?? 0;
+
 function windowText(ms) {
   return ms >= 3600000 ? `${ms / 3600000} h` : ms >= 1000 ? `${ms / 1000} s` : `${ms} ms`;
 }
@@ -181,7 +199,7 @@ function rawText({ request, answer, body, failure }) {
 class Timeline {
   constructor(root) {
     this.root = root;
-    this.marks = []; // {at, outcome, column, row, node}
+    this.marks = []; // calls with column and node, the oldest first
     this.windows = $('.windows', root);
     this.axis = $('.axis', root);
     this.group = $('.marks', root);
@@ -230,9 +248,7 @@ class Timeline {
       return { band, label };
     });
     this.drawAxis();
-    this.group.replaceChildren();
-    this.columns = new Map();
-    this.marks.forEach(mark => this.place(mark));
+    this.arranged = false;
     this.draw();
   }
 
@@ -245,7 +261,7 @@ class Timeline {
     text.textContent = 'now';
     this.axis.replaceChildren(line, now, text);
     const step = [1, 2, 5, 10, 20, 30, 60].find(s => s * 1000 * this.scale > 46) ?? 60;
-    for (let s = step; s * 1000 * this.scale < x - 12; s += step) {
+    for (let s = step; s * 1000 * this.scale < x - 20; s += step) {
       const at = x - s * 1000 * this.scale;
       const tick = svg('text', { class: 'tick', x: at, y: this.height - 2, 'text-anchor': 'middle' });
       tick.textContent = `−${s} s`;
@@ -256,32 +272,40 @@ class Timeline {
   }
 
   add(call) {
-    const at = call.at + (call.waitMs ?? 0);
+    const waits = call.waitMs ?? 0;
     const outcome = call.wouldDeny ? 'observed' : call.outcome;
-    const mark = { at, outcome, own: call.own };
-    this.marks.push(mark);
-    if (this.marks.length > MAX_MARKS) this.marks.shift().node?.remove();
+    const node = svg('use', { href: `#m-${outcome}`, class: `mark ${outcome}` });
+    insert(this.marks, { ...call, at: call.at + waits, order: call.order + 1000 * waits, node });
+    this.arranged = false;
+    if (this.marks.length > MAX_MARKS) this.marks.shift().node.remove();
     for (const rule of call.rules ?? []) {
       if (rule.kind === 'FixedWindowRule' || rule.kind.endsWith('BucketRule')) {
         const known = this.rules.find(one => one.name === rule.name);
         if (known) known.until = call.at + rule.resetMs;
       }
     }
-    if (this.width) this.place(mark);
   }
 
-  place(mark) {
-    const wanted = Math.round((mark.at - this.epoch) * this.scale / MARK_WIDTH);
+  /** Later calls stand further right, in one column further up. A full column pushes the older ones to the left. */
+  arrange() {
+    this.arranged = true;
     const rows = Math.floor((this.height - 22 - this.rules.length * LANE) / MARK_HEIGHT);
-    let column = wanted;
-    while ((this.columns.get(column) ?? 0) >= rows && column > wanted - 12) column--;
-    const row = this.columns.get(column) ?? 0;
-    this.columns.set(column, row + 1);
-    mark.node = svg('use', {
-      href: `#m-${mark.outcome}`, class: `mark ${mark.outcome}`,
-      x: column * MARK_WIDTH, y: this.height - 23 - Math.min(row, rows) * MARK_HEIGHT,
+    let column = Infinity;
+    let used = 0;
+    for (const mark of this.marks.toReversed()) {
+      const wanted = Math.round((mark.at - this.epoch) * this.scale / MARK_WIDTH);
+      const next = Math.min(wanted, used < rows ? column : Math.max(column - 1, wanted - 12));
+      used = next === column ? used + 1 : 1;
+      column = next;
+      mark.column = column;
+    }
+    let row = 0;
+    this.marks.forEach((mark, i) => {
+      row = mark.column === this.marks[i - 1]?.column ? row + 1 : 0;
+      mark.node.setAttribute('x', mark.column * MARK_WIDTH);
+      mark.node.setAttribute('y', this.height - 23 - Math.min(row, rows - 1) * MARK_HEIGHT);
+      if (!mark.node.isConnected) this.group.append(mark.node);
     });
-    this.group.append(mark.node);
   }
 
   /** Moves all to the present; what is out of sight, twice a second. */
@@ -289,6 +313,7 @@ class Timeline {
     const now = serverNow();
     if (!this.width || (!this.visible && Math.abs(now - this.drawn) < 500)) return;
     this.drawn = now;
+    if (!this.arranged) this.arrange();
     const x = this.width * NOW;
     this.group.setAttribute('transform', `translate(${(x - (now - this.epoch) * this.scale - 2).toFixed(1)} 0)`);
     this.rules.forEach((rule, lane) => {
@@ -318,11 +343,10 @@ class Timeline {
     this.nextMark?.setAttribute('d', shown ? `M${at.toFixed(1)} ${this.height - 26}v12m-4-5l4 5 4-5` : '');
     // Marks that have left the view, and those that have left all windows.
     const longest = Math.max(0, ...this.rules.map(rule => rule.kind.endsWith('BucketRule') || rule.kind === 'Ban' ? 8000 : rule.windowMs));
-    while (this.marks.length && (now - this.marks[0].at) * this.scale > x + 150) this.marks.shift().node?.remove();
-    for (const mark of this.marks) mark.node?.classList.toggle('out', now - mark.at > longest);
-    if (this.columns.size > 400) this.resize();
+    while (this.marks.length && (now - this.marks[0].at) * this.scale > x + 150) this.marks.shift().node.remove();
+    for (const mark of this.marks) mark.node.classList.toggle('out', now - mark.at > longest);
+    if (now - this.epoch > 3600000) this.resize(); // no large numbers
   }
-
 }
 
 function labelOf(rule) {
@@ -454,6 +478,7 @@ const countOf = what => (totals[what] ?? 0) - (base[what] ?? 0) + (carried[what]
 function onHello(message) {
   skew = message.now - Date.now();
   you = message.you.address;
+  if (you.includes(':')) you = new URL(`http://[${you}]`).hostname.slice(1, -1); // in its short form
   here = message.you.here;
   if (boot !== message.boot) { // the first time, or the service was started again
     const now = {};
@@ -500,15 +525,17 @@ function onCall(call) {
   const view = views.get(call.card);
   if (!view) return;
   const rules = call.rules ?? [];
+  insert(view.rows, call);
+  if (view.rows.length > MAX_ROWS) view.rows.shift();
   if (rules.length || call.guard) {
     setExtras(view, call);
     setRules(view, rules);
-    for (const rule of rules) view.remaining.set(rule.name, { left: rule.left, of: rule.of, full: call.at + rule.resetMs });
+    if (view.rows.at(-1) === call) {
+      for (const rule of rules) view.remaining.set(rule.name, { left: rule.left, of: rule.of, full: call.at + rule.resetMs });
+    }
   }
   view.timeline.add(call);
-  view.rows.unshift(call);
-  view.rows.length = Math.min(view.rows.length, MAX_ROWS);
-  strip(call.by);
+  strip(call);
   if (call.own) countDown(view, call);
   dirty(view);
 }
@@ -561,9 +588,9 @@ function tickCountdown(view) {
 
 const STRIP = { STORE: ['store', 'R'], FALLBACK: ['fallback', 'M'], DENY_CACHE: ['cache', 'D'] };
 const decisions = [];
-function strip(by) {
-  if (!STRIP[by]) return;
-  decisions.push(by);
+function strip(call) {
+  if (!STRIP[call.by]) return;
+  insert(decisions, call);
   if (decisions.length > MAX_STRIP) decisions.shift();
   stripDirty = true;
   wake();
@@ -572,8 +599,8 @@ let stripDirty = false;
 
 function renderStrip() {
   stripDirty = false;
-  $('#strip').replaceChildren(...decisions.map(by => el('i', { class: STRIP[by][0], text: STRIP[by][1] })));
-  const sums = Object.keys(STRIP).map(by => `${decisions.filter(one => one === by).length} ${by}`).join(', ');
+  $('#strip').replaceChildren(...decisions.map(({ by }) => el('i', { class: STRIP[by][0], text: STRIP[by][1] })));
+  const sums = Object.keys(STRIP).map(by => `${decisions.filter(one => one.by === by).length} ${by}`).join(', ');
   $('#strip').setAttribute('aria-label', `The last ${decisions.length} decisions: ${sums}`);
 }
 
@@ -585,6 +612,7 @@ function report(text) {
   refreshDesk();
 }
 
+let admittedByBoth = 0;
 function onState(state) {
   const redis = $('#redis');
   setText($('[data-redis-state]', redis), state.redis);
@@ -595,6 +623,7 @@ function onState(state) {
   for (const [action, can] of Object.entries(able)) disable($(`[data-action=${action}]`, redis), !can || !here);
   const panel = $('#instances');
   const counts = state.instances ?? [0, 0, 0, 0];
+  admittedByBoth = counts[0] + counts[2];
   $$('[data-instance]', panel).forEach((box, i) => {
     setText($('[data-count=admitted]', box), counts[2 * i]);
     setText($('[data-count=denied]', box), counts[2 * i + 1]);
@@ -667,7 +696,7 @@ function render(view) {
 function renderRows(view) {
   const last = $('.last', view.root);
   if (!last?.open) return;
-  $('tbody', last).replaceChildren(...view.rows.map(call => el('tr', {},
+  $('tbody', last).replaceChildren(...view.rows.toReversed().map(call => el('tr', {},
     el('td', { text: new Date(call.at).toLocaleTimeString('en-GB') }),
     el('td', { text: call.wouldDeny ? 'admitted, would be denied' : call.outcome }),
     el('td', { text: call.reason ? `${call.by} (${call.reason})` : call.by }),
@@ -742,7 +771,7 @@ async function command(path, status) {
   const answer = await fetch(path, { method: 'POST', headers: { 'X-Page': pageId }, credentials: 'omit' });
   const body = await answer.json().catch(() => ({}));
   if (!answer.ok) setText(status, body?._embedded?.errors?.[0]?.message ?? `${answer.status} ${answer.statusText}`);
-  return answer.ok;
+  return answer.ok ? body : null;
 }
 
 function wireSwitches() {
@@ -790,15 +819,12 @@ function wirePanels() {
   for (const button of $$('#instances button')) {
     button.addEventListener('click', async () => {
       const action = button.dataset.action;
-      const before = $$('#instances [data-count=admitted]').reduce((sum, node) => sum + Number(node.textContent), 0);
+      const before = admittedByBoth;
       setText($('#sum'), action === 'start' ? 'Starting…' : '');
-      if (!await command(`/page/instances/${action}`, $('#sum'))) return;
-      if (action === 'burst') {
-        setTimeout(() => {
-          const after = $$('#instances [data-count=admitted]').reduce((sum, node) => sum + Number(node.textContent), 0);
-          setText($('#sum'), `Of these twelve calls ${after - before} were admitted, by both instances together.`);
-        }, 300);
-      } else setText($('#sum'), action === 'start' ? 'The second instance runs, and counts in the same Redis.' : 'The second instance has stopped.');
+      const done = await command(`/page/instances/${action}`, $('#sum'));
+      if (!done) return;
+      if (action === 'burst') setText($('#sum'), `Of these twelve calls ${done.instances[0] + done.instances[2] - before} were admitted, by both instances together.`);
+      else setText($('#sum'), action === 'start' ? 'The second instance runs, and counts in the same Redis.' : 'The second instance has stopped.');
     });
   }
 }
@@ -863,7 +889,7 @@ function renderDesk(read) {
     setText(cells[0], short(policy.policy));
     cells[0].title = policy.policy;
     const rules = (policy.limits ?? []).flatMap(limit => (limit.rules ?? []).map(rule =>
-      `${rule.rule} · ${rule.algorithm.toLowerCase().replaceAll('_', ' ')} · by ${limit.countedBy.replace('limitType = ', '')}`));
+      `${rule.rule} · ${rule.algorithm.toLowerCase().replaceAll('_', ' ')} · by\u00a0${limit.countedBy.replace('limitType = ', '')}`));
     setText(cells[1], rules.join('\n') || 'duplicates only');
     const from = (policy.configured ?? []).map(one => `${one.key.replace(`limiter.policies.${policy.policy}.`, '')} = ${one.value} (${one.source})`);
     setText(cells[2], from.join('\n') || 'annotation');

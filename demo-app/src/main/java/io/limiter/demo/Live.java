@@ -209,6 +209,7 @@ final class Live implements VerdictListener, NodeListener {
     Map<String, Object> call = new LinkedHashMap<>();
     call.put("card", card);
     call.put("at", System.currentTimeMillis());
+    call.put("order", verdict.decidedAtMicros()); // threads report calls in any order
     call.put("outcome", outcome);
     call.put("by", verdict.decidedBy().name());
     verdict.reason().ifPresent(reason -> call.put("reason", reason.name()));

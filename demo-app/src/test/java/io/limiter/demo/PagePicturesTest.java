@@ -142,7 +142,9 @@ class PagePicturesTest {
     browser.click("#instances button[data-action='burst']");
     browser.await(
         "both have answered",
-        () -> browser.number("[data-instance='2'] [data-count='denied']") > 0);
+        () ->
+            browser.number("[data-instance='2'] [data-count='denied']") > 0
+                && browser.text("#sum").contains("were admitted"));
     both("#instances", "instances");
     browser.click("#instances button[data-action='stop']");
     browser.await(
@@ -210,12 +212,28 @@ class PagePicturesTest {
     browser.scheme(false);
   }
 
+  /** Calls are counted before they are drawn. */
+  private static void drawn() {
+    browser.await(
+        "all calls are drawn",
+        () ->
+            Boolean.TRUE.equals(
+                browser.script(
+                    """
+                    return [...document.querySelectorAll('.card, .algorithm')].every(part =>
+                      [...part.querySelectorAll('[data-count]')].reduce((sum, one) => sum + Number(one.textContent), 0)
+                        === part.querySelectorAll('.marks use').length)
+                    """)));
+  }
+
   private static void window(String name) throws IOException {
+    drawn();
     png(name, browser.driver().getScreenshotAs(OutputType.BYTES));
   }
 
   private static void element(String css, String name) throws IOException {
     browser.script("document.activeElement.blur()");
+    drawn();
     png(name, inView(css).getScreenshotAs(OutputType.BYTES));
   }
 

@@ -4,6 +4,7 @@ package io.limiter.demo;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -197,6 +198,48 @@ class PageTest {
         () -> browser.number("[data-algorithm='leaky'] [data-count='waited']") > 0);
   }
 
+  /** Also where the marks of a burst are more than fit in a column. */
+  @Test
+  void denialsStandBehindTheAdmissionsOfTheirBurst() {
+    List<String> parts = new ArrayList<>();
+    for (String endpoint : List.of("articles", "orders", "partners", "reports", "feed", "quota")) {
+      browser.click(card(endpoint) + "button[data-action='burst']");
+      parts.add(card(endpoint));
+    }
+    browser.click("#algorithms button[data-action='burst']");
+    for (String algorithm : List.of("log", "window", "bucket")) {
+      parts.add("[data-algorithm='" + algorithm + "'] ");
+    }
+    for (String part : parts) {
+      awaitCounts(part, "admitted \\d+, denied \\d+");
+      browser.script("document.querySelector(arguments[0]).scrollIntoView()", part);
+      browser.await("all are drawn", () -> marks(part).size() == sum(part));
+      assertThat(String.join(" ", marks(part))).as(part).matches("(admitted ?)+(denied ?)+");
+    }
+    List<Integer> left =
+        browser.all(card("articles") + ".last td:last-child").stream()
+            .map(one -> Integer.valueOf(one.getDomProperty("textContent").split("/", 2)[0]))
+            .toList();
+    assertThat(left).as("the table, the newest first").hasSizeGreaterThan(10).isSorted();
+  }
+
+  private static int sum(String part) {
+    return browser.number(count(part, "admitted")) + browser.number(count(part, "denied"));
+  }
+
+  /** From left to right, in one column from below. */
+  @SuppressWarnings("unchecked")
+  private static List<String> marks(String part) {
+    return (List<String>)
+        browser.script(
+            """
+            return [...document.querySelector(arguments[0]).querySelectorAll('.marks use')]
+              .map(use => ({x: +use.getAttribute('x'), y: +use.getAttribute('y'), is: use.getAttribute('href').slice(3)}))
+              .sort((a, b) => a.x - b.x || b.y - a.y).map(mark => mark.is);
+            """,
+            part);
+  }
+
   @Test
   void redisIsLostAndComesBack() {
     browser.await("Redis runs", () -> browser.text("[data-redis-state]").equals("running"));
@@ -230,6 +273,7 @@ class PageTest {
 
     browser.await("12 calls", () -> instances("admitted") + instances("denied") == 12);
     assertThat(instances("admitted")).isEqualTo(5);
+    browser.await("the sum", () -> browser.text("#sum").contains("twelve calls 5 were admitted"));
     for (int i = 1; i <= 2; i++) {
       String instance = "[data-instance='" + i + "'] ";
       assertThat(
