@@ -278,7 +278,7 @@ final class Breaker {
       long nowNanos = nanos.getAsLong();
       if (period.compareAndSet(this, new Closed(nowNanos))) {
         synchronized (log) {
-          log.closed();
+          log.closed(nowNanos);
           regain();
         }
       }

@@ -5,6 +5,7 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.connection.ConnectionLog;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
@@ -64,6 +65,14 @@ public interface ConnectionSource extends AutoCloseable {
    * the primary up again. Does not block; called for each reply that reports it.
    */
   default void renew() {}
+
+  /**
+   * What weakens the limits on the servers that were connected so far, as sentences that name the
+   * server; also logged. By default none.
+   */
+  default List<String> warnings() {
+    return List.of();
+  }
 
   /** Closing twice has no effect: a container may close what its store has closed. */
   @Override

@@ -40,6 +40,7 @@ public final class LoopConnections implements ConnectionSource {
   private static final Logger LOG = LoggerFactory.getLogger(LoopConnections.class);
 
   private final String name;
+  private final ConnectionLog log;
   private final ClientResources resources;
   private final List<RedisClient> clients = new ArrayList<>();
   private final List<ManagedConnection> connections = new ArrayList<>();
@@ -48,12 +49,13 @@ public final class LoopConnections implements ConnectionSource {
 
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  private LoopConnections(String name, ClientResources resources) {
+  private LoopConnections(String name, ConnectionLog log, ClientResources resources) {
     this.name = name;
+    this.log = log;
     this.resources = resources;
   }
 
-  private void connect(EventLoop loop, RedisURI uri, WarmUp warmUp, ConnectionLog log) {
+  private void connect(EventLoop loop, RedisURI uri, WarmUp warmUp) {
     RedisClient client = LettuceClients.onLoop(resources, loop);
     clients.add(client);
     ManagedConnection connection = ManagedConnection.open(client, uri, warmUp, log);
@@ -79,15 +81,16 @@ public final class LoopConnections implements ConnectionSource {
     if (loops.isEmpty()) {
       throw new IllegalArgumentException("No event loops to connect on: name one or more");
     }
-    LoopConnections opened = new LoopConnections(ConnectionSource.name(uri), resources.build());
     String how =
         loops.size() == 1
             ? "one connection on an event loop"
             : loops.size() + " connections, each on an event loop of its own";
-    ConnectionLog log = new ConnectionLog(LOG, opened.name, loops.size(), how);
+    String name = ConnectionSource.name(uri);
+    ConnectionLog log = new ConnectionLog(LOG, name, loops.size(), how);
+    LoopConnections opened = new LoopConnections(name, log, resources.build());
     WarmUp warmUp = settings.warmUp();
     try {
-      loops.forEach(loop -> opened.connect(loop, uri, warmUp, log));
+      loops.forEach(loop -> opened.connect(loop, uri, warmUp));
     } catch (RuntimeException ended) { // a loop that has ended accepts no task
       opened.close();
       throw ended;
@@ -98,6 +101,11 @@ public final class LoopConnections implements ConnectionSource {
   @Override
   public String name() {
     return name;
+  }
+
+  @Override
+  public List<String> warnings() {
+    return log.warnings();
   }
 
   @Override

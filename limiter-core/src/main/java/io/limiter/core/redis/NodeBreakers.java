@@ -129,10 +129,7 @@ final class NodeBreakers {
 
     synchronized void back(long nowNanos) {
       if (lossLogged) {
-        log.info(
-            "{} decides again, after {} s",
-            node,
-            Duration.ofNanos(nowNanos - lostNanos).toSeconds());
+        log.info("{} decides again, after {} s", node, secondsLost(nowNanos));
       }
       listeners.forEach(listener -> listener.back(node));
     }
@@ -169,10 +166,17 @@ final class NodeBreakers {
       lastLoggedNanos = nowNanos;
     }
 
-    synchronized void closed() {
+    synchronized void closed(long nowNanos) {
       if (openingLogged) {
-        log.info("{} has answered a probe: its circuit breaker is closed", node);
+        log.info(
+            "{} has answered a probe after {} s: its circuit breaker is closed",
+            node,
+            secondsLost(nowNanos));
       }
+    }
+
+    private long secondsLost(long nowNanos) {
+      return Duration.ofNanos(nowNanos - lostNanos).toSeconds();
     }
   }
 }

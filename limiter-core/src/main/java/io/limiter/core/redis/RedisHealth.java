@@ -36,20 +36,20 @@ public final class RedisHealth {
   private final ConnectionSource connections;
   private final String keyPrefix;
   private final NodeBreakers breakers;
-  private final Function<byte[], CompletionStage<Long>> delete;
+  private final Function<byte[], CompletionStage<Long>> write;
 
   /**
-   * @param delete deletes a key
+   * @param write writes a key and deletes it
    */
   RedisHealth(
       ConnectionSource connections,
       RedisSettings settings,
       NodeBreakers breakers,
-      Function<byte[], CompletionStage<Long>> delete) {
+      Function<byte[], CompletionStage<Long>> write) {
     this.connections = connections;
     this.keyPrefix = settings.prefix();
     this.breakers = breakers;
-    this.delete = delete;
+    this.write = write;
   }
 
   /**
@@ -67,6 +67,14 @@ public final class RedisHealth {
     }
     return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
         .thenApply(all -> asked.stream().map(CompletableFuture::join).toList());
+  }
+
+  /**
+   * What weakens the limits on the servers that were connected so far, as sentences that name the
+   * server.
+   */
+  public List<String> warnings() {
+    return connections.warnings();
   }
 
   /** A key of each node. Slots without a known node are reported under the Cluster itself. */
@@ -93,9 +101,9 @@ public final class RedisHealth {
   }
 
   private CompletableFuture<NodeStatus> ask(String node, byte[] key) {
-    return delete
+    return write
         .apply(key)
-        .handle((deleted, failure) -> status(node, failure))
+        .handle((written, failure) -> status(node, failure))
         .toCompletableFuture();
   }
 

@@ -61,6 +61,13 @@ public final class RedisStore implements LimitStore {
   private static final RedisScript RESET =
       RedisScript.of("return redis.call('UNLINK', unpack(KEYS))");
 
+  /**
+   * Without effect, and rejected whenever a decision is: deleting alone works if memory is full.
+   */
+  private static final RedisScript WRITE =
+      RedisScript.of(
+          "redis.call('SET', KEYS[1], 1, 'PX', 1000) return redis.call('UNLINK', KEYS[1])");
+
   /** The name of the hash of {@link #sharedSettings}, after the key prefix. */
   public static final String SHARED_SETTINGS = "settings";
 
@@ -136,7 +143,11 @@ public final class RedisStore implements LimitStore {
                 .orElse(null);
     this.units = new UnitScripts(nodes, scripts, settings);
     this.health =
-        new RedisHealth(connections, settings, breakers, key -> resetTogether(List.of(key)));
+        new RedisHealth(
+            connections,
+            settings,
+            breakers,
+            key -> units.count(WRITE, new byte[][] {key}, new byte[0][]));
   }
 
   @Override

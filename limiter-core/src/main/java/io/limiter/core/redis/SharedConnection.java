@@ -10,6 +10,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.redis.connection.ConnectionLog;
 import io.limiter.core.redis.connection.LettuceClients;
 import io.limiter.core.redis.connection.ManagedConnection;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.LoggerFactory;
@@ -18,13 +19,16 @@ import org.slf4j.LoggerFactory;
 public final class SharedConnection implements ConnectionSource {
 
   private final String name;
+  private final ConnectionLog log;
   private final RedisClient client;
   private final ManagedConnection connection;
 
   private final AtomicBoolean closed = new AtomicBoolean();
 
-  private SharedConnection(String name, RedisClient client, ManagedConnection connection) {
+  private SharedConnection(
+      String name, RedisClient client, ManagedConnection connection, ConnectionLog log) {
     this.name = name;
+    this.log = log;
     this.client = client;
     this.connection = connection;
   }
@@ -46,12 +50,17 @@ public final class SharedConnection implements ConnectionSource {
             1,
             "one connection for all threads");
     ManagedConnection connection = ManagedConnection.open(client, uri, settings.warmUp(), log);
-    return new SharedConnection(name, client, connection);
+    return new SharedConnection(name, client, connection, log);
   }
 
   @Override
   public String name() {
     return name;
+  }
+
+  @Override
+  public List<String> warnings() {
+    return log.warnings();
   }
 
   @Override

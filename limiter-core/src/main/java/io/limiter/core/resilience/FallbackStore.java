@@ -60,9 +60,6 @@ public final class FallbackStore implements LimitStore {
   private final LogThrottle lateness;
   private final List<StoreListener> listeners;
 
-  /** Whether the log lacks decisions of the fallback. */
-  private volatile boolean unlogged;
-
   /** The first attempt to connect; null once it has ended. */
   private volatile @Nullable CompletableFuture<Void> connecting;
 
@@ -198,9 +195,7 @@ public final class FallbackStore implements LimitStore {
               (verdict, failure) -> {
                 if (failure == null) {
                   report(askedNanos, null);
-                  if (unlogged) {
-                    logEnd();
-                  }
+                  logEnd();
                   known.learn(asked, subjects, verdict, mode, askedNanos, false);
                   decided.complete(verdict);
                   return;
@@ -246,9 +241,6 @@ public final class FallbackStore implements LimitStore {
   private void log(StoreException failure) {
     boolean late = failure.reason() == FailureReason.PROCESS_LATE;
     long decisions = (late ? lateness : failures).count();
-    if (!late) {
-      unlogged = decisions == 0;
-    }
     if (decisions > 0) {
       log.warn(
           "{} ({}): {}. Fallback decisions since the last message: {}",
@@ -259,12 +251,13 @@ public final class FallbackStore implements LimitStore {
     }
   }
 
-  /** The messages about failures are rare, so the last decisions of the fallback have none. */
   private void logEnd() {
-    long rest = failures.rest();
-    if (rest > 0) {
+    LogThrottle.Series outage = failures.ended();
+    if (outage != null) {
       log.info(
-          "The limit store decides again. Fallback decisions since the last message: {}", rest);
+          "The limit store decides again. Fallback decisions: {}, within {} s",
+          outage.events(),
+          outage.time().toSeconds());
     }
   }
 

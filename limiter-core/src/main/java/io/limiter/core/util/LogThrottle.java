@@ -4,6 +4,7 @@ package io.limiter.core.util;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
@@ -18,6 +19,8 @@ public final class LogThrottle {
   private final LongSupplier nanos;
   private final AtomicLong unreported = new AtomicLong();
   private final AtomicLong nextReport;
+  private final AtomicLong sinceCalm = new AtomicLong();
+  private volatile long firstEvent;
   private volatile long lastEvent;
 
   public LogThrottle() {
@@ -41,6 +44,9 @@ public final class LogThrottle {
   public long count() {
     unreported.incrementAndGet();
     long nowNanos = nanos.getAsLong();
+    if (sinceCalm.getAndIncrement() == 0) {
+      firstEvent = nowNanos;
+    }
     lastEvent = nowNanos;
     long due = nextReport.get();
     return nowNanos - due >= 0 && nextReport.compareAndSet(due, nowNanos + INTERVAL_NANOS)
@@ -49,13 +55,21 @@ public final class LogThrottle {
   }
 
   /**
-   * The events that no message has named yet, once none has happened for the time between two
-   * messages; else 0. Each is returned once.
+   * Events with less than the time between two messages from each to the next.
+   *
+   * @param time from the first to the last
    */
-  public long rest() {
-    return unreported.get() > 0 && nanos.getAsLong() - lastEvent >= INTERVAL_NANOS
-        ? unreported.getAndSet(0)
-        : 0;
+  public record Series(long events, Duration time) {}
+
+  /** The last series, once it has ended; null while it has not. Each is returned once. */
+  public @Nullable Series ended() {
+    if (sinceCalm.get() == 0 || nanos.getAsLong() - lastEvent < INTERVAL_NANOS) {
+      return null;
+    }
+    Duration time = Duration.ofNanos(lastEvent - firstEvent);
+    long events = sinceCalm.getAndSet(0);
+    unreported.set(0);
+    return events == 0 ? null : new Series(events, time);
   }
 
   /**

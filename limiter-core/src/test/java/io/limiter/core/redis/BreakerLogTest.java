@@ -37,13 +37,17 @@ class BreakerLogTest {
   @Test
   void itsTransitionsAreLogged() {
     fail(5);
+    for (int i = 0; i < 11; i++) {
+      advance(SECOND);
+      breaker.admit().failed(TIMEOUT);
+    }
     advance(SECOND);
     breaker.admit().answered();
 
     assertThat(log.messages())
         .containsExactly(
             "Redis at db:6379 has failed, so its circuit breaker is open: 5 calls in a row failed, the last with TIMEOUT (Redis at db:6379 did not answer within 100 ms). A probe is sent about once a second. Openings since the last message: 1",
-            "Redis at db:6379 has answered a probe: its circuit breaker is closed");
+            "Redis at db:6379 has answered a probe after 12 s: its circuit breaker is closed");
   }
 
   @Test

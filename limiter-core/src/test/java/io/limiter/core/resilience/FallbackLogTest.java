@@ -45,7 +45,7 @@ class FallbackLogTest {
   }
 
   @Test
-  void theDecisionsOfTheFallbackWithoutAMessageAreLoggedOnceTheStoreDecidesAgain() {
+  void theEndOfAnOutageIsLoggedWithItsDecisionsAndItsDuration() {
     LimitRequest call = call(rule(99, MINUTE));
     AtomicLong nanos = new AtomicLong();
     AtomicBoolean away = new AtomicBoolean(true);
@@ -61,20 +61,29 @@ class FallbackLogTest {
                 nanos::get,
                 log.logger())) {
       for (int i = 0; i < 12; i++) {
+        nanos.addAndGet(Duration.ofSeconds(3).toNanos());
         store.decide(call, Mode.ACQUIRE);
       }
+      log.clear();
       away.set(false);
       store.decide(call, Mode.ACQUIRE);
-      assertThat(log.messages()).singleElement().asString().endsWith("message: 1");
+      assertThat(log.messages()).isEmpty();
       nanos.addAndGet(Duration.ofSeconds(10).toNanos());
       store.decide(call, Mode.ACQUIRE);
       store.decide(call, Mode.ACQUIRE);
 
       assertThat(log.messages())
-          .hasSize(2)
+          .containsExactly("The limit store decides again. Fallback decisions: 12, within 33 s");
+
+      // Also of a single one, whose message has its number.
+      away.set(true);
+      store.decide(call, Mode.ACQUIRE);
+      away.set(false);
+      nanos.addAndGet(Duration.ofSeconds(10).toNanos());
+      store.decide(call, Mode.ACQUIRE);
+      assertThat(log.messages())
           .last()
-          .isEqualTo(
-              "The limit store decides again. Fallback decisions since the last message: 11");
+          .isEqualTo("The limit store decides again. Fallback decisions: 1, within 0 s");
     }
   }
 

@@ -38,19 +38,21 @@ class LogThrottleTest {
   }
 
   @Test
-  void theRestIsReturnedOnceWhenNothingHasHappenedForTenSeconds() {
-    assertThat(throttle.rest()).isZero();
-    throttle.count();
-    nanos.addAndGet(Duration.ofSeconds(20).toNanos());
-    assertThat(throttle.rest()).as("all had a message").isZero();
-    throttle.count();
-    throttle.count();
-    throttle.count();
+  void aSeriesHasEndedWhenNothingHasHappenedForTenSeconds() {
+    assertThat(throttle.ended()).isNull();
+    for (int i = 0; i < 5; i++) {
+      nanos.addAndGet(Duration.ofSeconds(9).toNanos());
+      throttle.count();
+    }
     nanos.addAndGet(Duration.ofSeconds(10).toNanos() - 1);
-    assertThat(throttle.rest()).isZero();
+    assertThat(throttle.ended()).isNull();
     nanos.incrementAndGet();
-    assertThat(throttle.rest()).isEqualTo(2);
-    assertThat(throttle.rest()).isZero();
+    assertThat(throttle.ended()).isEqualTo(new LogThrottle.Series(5, Duration.ofSeconds(36)));
+    assertThat(throttle.ended()).isNull();
+
+    assertThat(throttle.count()).as("none of the series before").isEqualTo(1);
+    nanos.addAndGet(Duration.ofSeconds(10).toNanos());
+    assertThat(throttle.ended()).isEqualTo(new LogThrottle.Series(1, Duration.ZERO));
   }
 
   @Test

@@ -76,8 +76,14 @@ final class LimiterHealth implements HealthIndicator {
     boolean away = nodes.stream().anyMatch(LimiterHealth::isAway);
     Map<String, Object> byName = new LinkedHashMap<>();
     nodes.forEach(node -> byName.put(node.name(), details(node)));
+    Map<String, Object> details = new LinkedHashMap<>();
+    details.put("redis", byName);
+    details.put("fallbacks", fallbacks());
+    if (!redis.warnings().isEmpty()) {
+      details.put("warnings", redis.warnings());
+    }
     return HealthResult.builder(NAME, away && redisRequired ? HealthStatus.DOWN : HealthStatus.UP)
-        .details(Map.of("redis", byName, "fallbacks", fallbacks()))
+        .details(details)
         .build();
   }
 

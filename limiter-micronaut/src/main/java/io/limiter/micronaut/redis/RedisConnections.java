@@ -329,6 +329,12 @@ final class RedisConnections {
     }
 
     @Override
+    public List<String> warnings() {
+      ConnectionSource there = opened;
+      return there == null ? List.of() : there.warnings();
+    }
+
+    @Override
     public void whenOpened(Consumer<ConnectionSource> user) {
       var unused = opening.thenAccept(user);
     }

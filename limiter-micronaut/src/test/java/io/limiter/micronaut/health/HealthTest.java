@@ -30,15 +30,19 @@ import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.net.http.HttpResponse;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** Readiness of a service, as Kubernetes asks for it, while Redis is there and while it is away. */
@@ -292,6 +296,37 @@ class HealthTest {
     try (HttpService server = run("some.property", "some value")) {
       assertThat(readiness(server).statusCode()).isEqualTo(200);
       assertThat(indicators(server).has("limiter")).isFalse();
+    }
+  }
+
+  /** Also where it has the slot that is asked. */
+  @ParameterizedTest
+  @ValueSource(strings = {"auto", "shared"})
+  void oneNodeOfAClusterIsNamedWithTheSettingForItsNodes(String connections, @TempDir Path files)
+      throws IOException {
+    try (RedisProcess node =
+        RedisProcess.onFreePort(
+                "--cluster-enabled",
+                "yes",
+                "--cluster-config-file",
+                files.resolve("nodes.conf").toString())
+            .start()) {
+      try (RedisClient client = RedisClient.create(node.uri())) {
+        client.connect().sync().clusterAddSlots(IntStream.range(0, 16_384).toArray());
+      }
+      try (HttpService server =
+          run("redis.uri", node.uri(), "limiter.redis.connections", connections)) {
+        await()
+            .atMost(Duration.ofSeconds(20))
+            .untilAsserted(
+                () ->
+                    assertThat(indicators(server).at("/limiter/details/warnings/0").asText())
+                        .isEqualTo(
+                            "Redis at 127.0.0.1:%s is one node of a Redis Cluster, and the fallback decides what other nodes hold: name the nodes in redis.uris instead of redis.uri"
+                                .formatted(node.port())));
+        assertThat(indicators(server).at("/limiter/details/redis").toString())
+            .contains("\"answers\":true");
+      }
     }
   }
 

@@ -105,6 +105,11 @@ public final class ClusterConnections implements ClusterSource {
   }
 
   @Override
+  public List<String> warnings() {
+    return log.warnings();
+  }
+
+  @Override
   public CompletionStage<Boolean> firstAttempt() {
     return firstAttempt.copy();
   }

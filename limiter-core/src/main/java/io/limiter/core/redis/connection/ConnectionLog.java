@@ -112,6 +112,11 @@ public final class ConnectionLog {
     check.look(commands);
   }
 
+  /** Sentences about the servers that were connected so far. */
+  public List<String> warnings() {
+    return check.warned.stream().map(warning -> node + ' ' + warning).sorted().toList();
+  }
+
   static Throwable root(Throwable failure) {
     Throwable root = failure;
     while (root.getCause() != null) {
