@@ -146,7 +146,9 @@ public final class ConnectionLog {
    */
   static final class ServerCheck {
 
-    private static final Pattern VERSION = Pattern.compile("(?m)^redis_version:(\\d+)\\.(\\d+)");
+    private static final Pattern VERSION =
+        Pattern.compile("(?m)^redis_version:((\\d+)\\.(\\d+)\\S*)");
+    private static final Pattern VALKEY = Pattern.compile("(?m)^valkey_version:(\\S+)");
     private static final Pattern EVICTION = Pattern.compile("(?m)^maxmemory_policy:(\\S+)");
     private static final Pattern CLUSTER = Pattern.compile("(?m)^cluster_enabled:1");
     private static final int OLDEST = 602;
@@ -177,13 +179,30 @@ public final class ConnectionLog {
                 .info("server")
                 .thenCombine(commands.info("memory"), (server, memory) -> server + '\n' + memory)
                 .thenCombine(commands.info("cluster"), (known, cluster) -> known + '\n' + cluster)
-                .thenApply(info -> warnings(info, ofCluster))
+                .thenApply(
+                    info ->
+                        warnings(info, ofCluster).stream()
+                            .map(warning -> product(info) + warning)
+                            .toList())
                 .thenAccept(
                     warnings ->
                         warnings.stream()
                             .filter(warned::add)
                             .forEach(warning -> log.warn("{} {}", node, warning)));
       }
+    }
+
+    /**
+     * The name and the version of the server in parentheses; nothing if they are not known. Valkey
+     * reports a version of Redis, too.
+     */
+    static String product(String info) {
+      Matcher valkey = VALKEY.matcher(info);
+      if (valkey.find()) {
+        return "(Valkey %s) ".formatted(valkey.group(1));
+      }
+      Matcher redis = VERSION.matcher(info);
+      return redis.find() ? "(Redis %s) ".formatted(redis.group(1)) : "";
     }
 
     /** The predicates of sentences about the node. */
@@ -195,11 +214,10 @@ public final class ConnectionLog {
       }
       Matcher version = VERSION.matcher(info);
       if (version.find()) {
-        int number = 100 * Integer.parseInt(version.group(1)) + Integer.parseInt(version.group(2));
+        int number = 100 * Integer.parseInt(version.group(2)) + Integer.parseInt(version.group(3));
         if (number < OLDEST) {
           warnings.add(
-              "has version %s.%s, which is older than 6.2, the oldest that the limiter is tested with: give it a newer one"
-                  .formatted(version.group(1), version.group(2)));
+              "is older than 6.2, the oldest version that the limiter is tested with: give it a newer one");
         }
       }
       Matcher eviction = EVICTION.matcher(info);

@@ -17,7 +17,6 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class ServerCheckTest {
@@ -29,13 +28,19 @@ class ServerCheckTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"6.0.16, 6.0", "5.0.7, 5.0", "2.8.24, 2.8"})
-  void olderOnesAreNamed(String version, String named) {
+  @ValueSource(strings = {"6.0.16", "5.0.7", "2.8.24"})
+  void olderOnesAreNamed(String version) {
     assertThat(ServerCheck.warnings("# Server\r\nredis_version:" + version + "\r\n", false))
         .containsExactly(
-            "has version "
-                + named
-                + ", which is older than 6.2, the oldest that the limiter is tested with: give it a newer one");
+            "is older than 6.2, the oldest version that the limiter is tested with: give it a newer one");
+  }
+
+  @Test
+  void warningsNameTheServerAsItNamesItself() {
+    assertThat(ServerCheck.product("redis_version:8.0.2\r\n")).isEqualTo("(Redis 8.0.2) ");
+    assertThat(ServerCheck.product("redis_version:7.2.4\r\nvalkey_version:8.1.1\r\n"))
+        .isEqualTo("(Valkey 8.1.1) ");
+    assertThat(ServerCheck.product("")).isEmpty();
   }
 
   @Test
@@ -85,7 +90,8 @@ class ServerCheckTest {
                 () ->
                     assertThat(log.messages())
                         .containsOnlyOnce(
-                            "Redis at 127.0.0.1:%d %s".formatted(redis.port(), warning)));
+                            "Redis at 127.0.0.1:%d (%s) %s"
+                                .formatted(redis.port(), redis.product(), warning)));
       } finally {
         connection.close();
       }
