@@ -870,7 +870,6 @@ class LettuceClientsComparedTest {
     return ClusterClientOptions.builder()
         .autoReconnect(true)
         .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
-        .cancelCommandsOnReconnectFailure(true)
         .requestQueueSize(4_096)
         .maxRedirects(5)
         .validateClusterNodeMembership(false)

@@ -15,6 +15,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.SharedConnection;
+import io.limiter.core.redis.TestRedis;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
@@ -162,7 +163,7 @@ public final class RedisFigures {
     }
     long bytes = 0;
     long own = 0;
-    for (byte[] key : connection.sync().keys(ascii("*"))) {
+    for (byte[] key : TestRedis.keys(connection.sync(), "*")) {
       bytes += connection.sync().memoryUsage(key);
       connection.sync().set(key, ascii("1"));
       own += connection.sync().memoryUsage(key);

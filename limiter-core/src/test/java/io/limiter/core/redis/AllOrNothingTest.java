@@ -65,7 +65,7 @@ class AllOrNothingTest {
   /** The limiter's values, without the clock. */
   private Map<String, String> values() {
     Map<String, String> values = new TreeMap<>();
-    for (byte[] key : redis.commands().keys(TestRedis.bytes("test:{*"))) {
+    for (byte[] key : TestRedis.keys(redis.commands(), "test:{*")) {
       boolean ours = redis.commands().type(key).equals("string");
       values.put(
           new String(key, StandardCharsets.US_ASCII),

@@ -75,7 +75,7 @@ class KeySecretStoreTest {
   }
 
   private List<String> names() {
-    return connection.sync().keys((prefix + "*").getBytes(StandardCharsets.US_ASCII)).stream()
+    return TestRedis.keys(connection.sync(), prefix + "*").stream()
         .map(name -> new String(name, StandardCharsets.US_ASCII))
         .toList();
   }

@@ -83,7 +83,7 @@ class RedisValuesTest implements RedisHarness {
   @Test
   void aMixedStackHasOneKeyWithTheLifeOfItsLongestRule() {
     acquire(1, BOTH);
-    assertThat(redis.commands().keys(TestRedis.bytes(new String(name()) + "*"))).hasSize(1);
+    assertThat(TestRedis.keys(redis.commands(), new String(name()) + "*")).hasSize(1);
     assertLivesFor(HOUR);
     assertThat(store.reset(List.of(BOTH.charge(0).key()))).succeedsWithin(SECOND.multipliedBy(10));
     assertThat(value()).isNull();

@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
+import io.lettuce.core.ScanArgs;
+import io.lettuce.core.ScanIterator;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.api.sync.RedisKeyCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.limiter.core.FadingCounter;
@@ -213,10 +216,16 @@ public final class TestRedis implements AutoCloseable {
 
   /** Removes all keys of this test, and no others. */
   public void forgetAll() {
-    List<byte[]> keys = commands().keys(bytes(prefix + "*"));
+    List<byte[]> keys = keys(commands(), prefix + "*");
     if (!keys.isEmpty()) {
       commands().del(keys.toArray(byte[][]::new));
     }
+  }
+
+  /** The method {@code keys} of Lettuce 6 is another one in Lettuce 7. */
+  public static <K, V> List<K> keys(RedisKeyCommands<K, V> commands, String pattern) {
+    return ScanIterator.scan(commands, ScanArgs.Builder.matches(pattern).limit(1_000)).stream()
+        .toList();
   }
 
   public static byte[] bytes(String text) {

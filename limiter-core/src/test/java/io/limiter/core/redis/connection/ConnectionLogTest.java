@@ -190,10 +190,7 @@ class ConnectionLogTest {
   }
 
   private static RedisURI asUser(RedisProcess redis) {
-    RedisURI uri = uri(redis);
-    uri.setUsername(USER);
-    uri.setPassword(PASSWORD.toCharArray());
-    return uri;
+    return RedisURI.builder(uri(redis)).withAuthentication(USER, PASSWORD.toCharArray()).build();
   }
 
   private void awaitLines(String... expected) {
