@@ -18,10 +18,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks whether Redis, or each node of a Redis Cluster, would answer a call now. It sends a write
- * without effect over the connections of a {@link RedisStore}, within the deadline and through the
- * breaker. So the breaker of a recovered node closes even without calls, for example while the
- * service receives none because it is not ready.
+ * Checks whether Redis, or each node of a Redis Cluster, would answer a call now. It sends a
+ * decision about a key of its own over the connections of a {@link RedisStore}, within the deadline
+ * and through the breaker. So the breaker of a recovered node closes even without calls, for
+ * example while the service receives none because it is not ready.
  */
 public final class RedisHealth {
 
@@ -36,24 +36,24 @@ public final class RedisHealth {
   private final ConnectionSource connections;
   private final String keyPrefix;
   private final NodeBreakers breakers;
-  private final Function<byte[], CompletionStage<Long>> write;
+  private final Function<byte[], CompletionStage<?>> decide;
 
   /**
-   * @param write writes a key and deletes it
+   * @param decide takes a unit of a rule, so that a key is written
    */
   RedisHealth(
       ConnectionSource connections,
       RedisSettings settings,
       NodeBreakers breakers,
-      Function<byte[], CompletionStage<Long>> write) {
+      Function<byte[], CompletionStage<?>> decide) {
     this.connections = connections;
     this.keyPrefix = settings.prefix();
     this.breakers = breakers;
-    this.write = write;
+    this.decide = decide;
   }
 
   /**
-   * Runs the check. It takes no units, and is not counted as a decision of a fallback.
+   * Runs the check. It takes no units of a limit, and is not counted as a decision of a fallback.
    *
    * @return one status for each node; completes within the deadline of all policies, and never
    *     fails
@@ -101,9 +101,9 @@ public final class RedisHealth {
   }
 
   private CompletableFuture<NodeStatus> ask(String node, byte[] key) {
-    return write
+    return decide
         .apply(key)
-        .handle((written, failure) -> status(node, failure))
+        .handle((decided, failure) -> status(node, failure))
         .toCompletableFuture();
   }
 

@@ -4,8 +4,10 @@ package io.limiter.core.redis;
 import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
+import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.override.OverrideTable;
 import io.limiter.core.redis.RedisHealth.NodeListener;
@@ -15,11 +17,13 @@ import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.util.BoundedCache;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -58,15 +62,13 @@ public final class RedisStore implements LimitStore {
    * Resets are a script too, so that they have the same deadline as decisions and are repeated
    * under the same conditions.
    */
-  private static final RedisScript RESET =
-      RedisScript.of("return redis.call('UNLINK', unpack(KEYS))");
+  private static final RedisScript RESET = RedisScript.of("return redis.call('DEL', unpack(KEYS))");
 
-  /**
-   * Without effect, and rejected whenever a decision is: deleting alone works if memory is full.
-   */
-  private static final RedisScript WRITE =
-      RedisScript.of(
-          "redis.call('SET', KEYS[1], 1, 'PX', 1000) return redis.call('UNLINK', KEYS[1])");
+  /** So many that no check is denied, which would write nothing. */
+  private static final LimitRequest HEALTH =
+      LimitRequest.of(
+          Policy.of("io.limiter.health", FixedWindowRule.of(1_000_000, Duration.ofMillis(1))),
+          Subject.global());
 
   /** The name of the hash of {@link #sharedSettings}, after the key prefix. */
   public static final String SHARED_SETTINGS = "settings";
@@ -142,12 +144,7 @@ public final class RedisStore implements LimitStore {
                             scripts.decide(), script, settings.batchSize(), () -> nodes.bySlot))
                 .orElse(null);
     this.units = new UnitScripts(nodes, scripts, settings);
-    this.health =
-        new RedisHealth(
-            connections,
-            settings,
-            breakers,
-            key -> units.count(WRITE, new byte[][] {key}, new byte[0][]));
+    this.health = new RedisHealth(connections, settings, breakers, this::decideHealth);
   }
 
   @Override
@@ -343,6 +340,13 @@ public final class RedisStore implements LimitStore {
   /** Read where it is first used. */
   private static final class LiftedBans {
     static final RedisScript SCRIPT = DecisionScripts.read("lift-bans.lua");
+  }
+
+  /** Each check writes a short value, which expires after a second. */
+  private CompletionStage<DecideReply> decideHealth(byte[] key) {
+    return decide(
+        EncodedCall.of(HEALTH, Mode.ACQUIRE, own -> key, encoded::get),
+        ScriptCall.Time.of(settings.deadline(), settings));
   }
 
   /** The health check over the connections of this store. */

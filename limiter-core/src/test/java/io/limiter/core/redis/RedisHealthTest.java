@@ -8,11 +8,15 @@ import io.lettuce.core.RedisURI;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.testing.RedisProcess;
+import io.limiter.core.testing.TypedCommand;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The health of Redis, checked over the connections of the calls. */
 class RedisHealthTest {
@@ -48,9 +52,32 @@ class RedisHealthTest {
   }
 
   @Test
-  void oneThatAnswersHasNoFailureAndKeepsNoKey() {
+  void oneThatAnswersHasNoFailureAndKeepsNoKeyForLong() {
     assertThat(check()).isEqualTo(new RedisHealth.NodeStatus(name(), Optional.empty(), false));
     assertThat(store.health().check().toCompletableFuture().join()).hasSize(1);
+    await().untilAsserted(() -> assertThat(admin("DBSIZE")).isEqualTo(":0\r\n"));
+  }
+
+  private String admin(String command) throws IOException {
+    return TypedCommand.reply(redis.port(), command);
+  }
+
+  /** It would not decide a call. */
+  @ParameterizedTest
+  @CsvSource({
+    "CONFIG SET maxmemory 1, CONFIG SET maxmemory 0",
+    "CONFIG SET min-replicas-to-write 1, CONFIG SET min-replicas-to-write 0",
+    "REPLICAOF 127.0.0.1 1, REPLICAOF NO ONE",
+    "ACL SETUSER default -evalsha, ACL SETUSER default +evalsha",
+    "ACL SETUSER default -time, ACL SETUSER default +time",
+    "ACL SETUSER default -set, ACL SETUSER default +set",
+  })
+  void oneThatRefusesDecisionsHasAFailure(String fault, String remedy) throws IOException {
+    assertThat(admin(fault)).startsWith("+OK");
+    assertThat(failure()).contains(FailureReason.ERROR);
+
+    assertThat(admin(remedy)).startsWith("+OK");
+    await().untilAsserted(() -> assertThat(failure()).isEmpty());
   }
 
   @Test

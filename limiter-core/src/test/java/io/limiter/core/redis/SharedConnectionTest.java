@@ -126,7 +126,7 @@ class SharedConnectionTest {
 
   @Test
   void aConnectionThatCannotBeWarmedIsNotHandedOut() {
-    redis = RedisProcess.onFreePort("--rename-command", "SCRIPT", "").start();
+    redis = RedisProcess.onFreePort("--rename-command", "EVALSHA", "").start();
 
     assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(false);
 

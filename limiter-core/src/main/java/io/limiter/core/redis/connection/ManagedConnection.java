@@ -3,7 +3,9 @@ package io.limiter.core.redis.connection;
 
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -32,6 +34,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,7 +94,7 @@ public final class ManagedConnection {
         address = found; // that of a sentinel before
         StatefulRedisConnection<byte[], byte[]> mine = connection;
         if (mine == connected) { // not one that is not warm yet
-          warmUp.load(mine.async());
+          var unused = warmUp.load(mine.async());
         }
       }
     };
@@ -288,39 +291,46 @@ public final class ManagedConnection {
     }
 
     /**
-     * Loads the scripts again, without waiting. If Redis rejects them, the next decision reports
-     * it. Scripts that were only sent by EVAL may be evicted, from Redis 7.4 on.
+     * Loads the scripts. If Redis rejects that, each is sent as text by the first call that needs
+     * it, and whether Redis runs it is seen then. But scripts that were only sent as text may be
+     * evicted, from Redis 7.4 on.
      */
-    void load(RedisClusterAsyncCommands<byte[], byte[]> commands) {
-      var unusedDecide = commands.scriptLoad(scripts.decide().text());
-      var unusedRefund = commands.scriptLoad(scripts.refund().text());
-      var unusedRenew = commands.scriptLoad(scripts.renew().text());
-      batch.ifPresent(
-          script -> {
-            var unusedBatch = commands.scriptLoad(script.text());
-          });
+    CompletionStage<Void> load(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+      return CompletableFuture.allOf(
+          Stream.concat(
+                  Stream.of(scripts.refund(), scripts.renew(), scripts.decide()), batch.stream())
+              .map(script -> loaded(commands, script))
+              .toArray(CompletableFuture[]::new));
+    }
+
+    private static CompletableFuture<String> loaded(
+        RedisClusterAsyncCommands<byte[], byte[]> commands, RedisScript script) {
+      return commands
+          .scriptLoad(script.text())
+          .exceptionallyCompose(
+              failure ->
+                  RedisFailures.unwrap(failure) instanceof RedisCommandExecutionException
+                      ? CompletableFuture.completedFuture("")
+                      : CompletableFuture.failedFuture(failure))
+          .toCompletableFuture();
     }
 
     CompletionStage<Void> run(RedisClusterAsyncCommands<byte[], byte[]> commands) {
       EncodedCall probe =
           EncodedCall.of(
               PROBE, Mode.PEEK, own -> key, stack -> new EncodedStack(stack, List.of(), () -> 0));
-      return commands
-          .scriptLoad(scripts.refund().text())
-          .thenCompose(loaded -> commands.scriptLoad(scripts.renew().text()))
-          .thenCompose(
-              loaded ->
-                  batch
-                      .map(script -> (CompletionStage<String>) commands.scriptLoad(script.text()))
-                      .orElseGet(() -> CompletableFuture.completedFuture(loaded)))
-          .thenCompose(loaded -> commands.scriptLoad(scripts.decide().text()))
+      RedisScript decide = scripts.decide();
+      return load(commands)
           .thenCompose(
               loaded ->
                   commands.<byte[]>evalsha(
-                      scripts.decide().sha(),
-                      ScriptOutputType.VALUE,
-                      probe.keys(),
-                      probe.arguments()))
+                      decide.sha(), ScriptOutputType.VALUE, probe.keys(), probe.arguments()))
+          .exceptionallyCompose(
+              failure ->
+                  RedisFailures.unwrap(failure) instanceof RedisNoScriptException
+                      ? commands.<byte[]>eval(
+                          decide.text(), ScriptOutputType.VALUE, probe.keys(), probe.arguments())
+                      : CompletableFuture.failedFuture(failure))
           .thenAccept(probe::read)
           .exceptionallyCompose(WarmUp::unlessItIsAnothers);
     }

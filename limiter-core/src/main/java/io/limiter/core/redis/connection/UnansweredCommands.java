@@ -4,12 +4,11 @@ package io.limiter.core.redis.connection;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.codec.ByteArrayCodec;
-import io.lettuce.core.output.ValueOutput;
+import io.lettuce.core.output.ValueListOutput;
 import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandHandler;
-import io.lettuce.core.protocol.CommandKeyword;
 import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.protocol.RedisCommand;
 import io.limiter.core.FailureReason;
@@ -262,29 +261,31 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   }
 
   /**
-   * Loads the script of several decisions again. Until Redis has it, each decision is sent alone;
-   * if Redis rejects it, all are from now on.
+   * Loads the script of several decisions, by running it for none of them: a Redis that rejects
+   * SCRIPT LOAD still runs decisions. Until it has the script, each decision is sent alone; if it
+   * rejects the script, all are from now on.
    */
   private void load(ChannelHandlerContext context, RedisScript script) {
     if (!joins) {
       return;
     }
     joins = false;
-    AsyncCommand<byte[], byte[], byte[]> load =
+    AsyncCommand<byte[], byte[], List<byte[]>> load =
         new AsyncCommand<>(
             new Command<>(
-                CommandType.SCRIPT,
-                new ValueOutput<>(ByteArrayCodec.INSTANCE),
+                CommandType.EVAL,
+                new ValueListOutput<>(ByteArrayCodec.INSTANCE),
                 new CommandArgs<>(ByteArrayCodec.INSTANCE)
-                    .add(CommandKeyword.LOAD)
-                    .add(script.text().getBytes(StandardCharsets.UTF_8))));
+                    .add(script.text().getBytes(StandardCharsets.UTF_8))
+                    .add(0)
+                    .add(new byte[0])));
     load.onComplete(
-        (digest, failure) -> {
+        (none, failure) -> {
           if (failure == null) {
             joins = true;
           } else if (failure instanceof RedisCommandExecutionException) {
             LOG.warn(
-                "{} to SCRIPT LOAD of the batch script: each call is sent alone on this connection",
+                "{} to the batch script: each call is sent alone on this connection",
                 RedisFailures.translate(failure, "Redis").getMessage());
           }
         });
