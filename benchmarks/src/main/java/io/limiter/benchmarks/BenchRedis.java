@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import io.lettuce.core.KeyScanCursor;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScanArgs;
 import io.lettuce.core.ScanCursor;
@@ -14,11 +15,12 @@ import io.lettuce.core.codec.ByteArrayCodec;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * The Redis of a run: one that is given, or one of its own. In a given one only keys under the
@@ -27,7 +29,7 @@ import java.util.regex.Pattern;
 public final class BenchRedis implements AutoCloseable {
 
   private static final int SCAN = 1_000;
-  private static final Pattern VERSION = Pattern.compile("redis_version:(\\S+)");
+  private static final Pattern VERSION = Pattern.compile("(redis|valkey)_version:(\\S+)");
 
   private final String uri;
   private final String prefix;
@@ -58,7 +60,7 @@ public final class BenchRedis implements AutoCloseable {
     // Through RedisURI, which hides a password.
     String where =
         given.map(uri -> "given, at " + RedisURI.create(uri)).orElse("its own, embedded");
-    report.about("Redis", redis.version() + ", " + where);
+    report.about("server", redis.product() + ", " + where);
     return redis;
   }
 
@@ -77,14 +79,40 @@ public final class BenchRedis implements AutoCloseable {
     return connection.sync();
   }
 
-  private String version() {
-    Matcher version = VERSION.matcher(commands().info("server"));
-    return version.find() ? version.group(1) : "of an unknown version";
+  private String product() {
+    try {
+      return product(commands().info("server"));
+    } catch (RedisCommandExecutionException refused) {
+      return product("");
+    }
+  }
+
+  /**
+   * The name and the version of a server. Valkey has a version of its own beside that of the Redis
+   * that it is compatible with.
+   */
+  static String product(String info) {
+    Map<String, String> versions =
+        VERSION
+            .matcher(info)
+            .results()
+            .collect(Collectors.toMap(found -> found.group(1), found -> found.group(2)));
+    String valkey = versions.get("valkey");
+    return valkey == null
+        ? "Redis " + versions.getOrDefault("redis", "of unknown version")
+        : "Valkey " + valkey;
   }
 
   /** Deletes what this run has counted. */
   public void deleteKeys() {
-    eachPage(keys -> commands().unlink(keys.toArray(byte[][]::new)));
+    eachPage(
+        keys -> {
+          try {
+            commands().del(keys.toArray(byte[][]::new));
+          } catch (RedisCommandExecutionException ofSeveralSlots) {
+            keys.forEach(key -> commands().del(key));
+          }
+        });
   }
 
   /** The names of all keys of this run. */
@@ -115,7 +143,11 @@ public final class BenchRedis implements AutoCloseable {
   @Override
   public void close() {
     if (own.isEmpty()) {
-      deleteKeys();
+      try {
+        deleteKeys();
+      } catch (RedisCommandExecutionException refused) {
+        System.err.println("Keys with " + prefix + " may be left: " + refused.getMessage());
+      }
     }
     connection.close();
     client.shutdown();

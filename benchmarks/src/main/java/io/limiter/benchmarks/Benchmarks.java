@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.benchmarks;
 
+import io.limiter.benchmarks.check.CheckMode;
 import io.limiter.benchmarks.cold.ColdMode;
 import io.limiter.benchmarks.engine.BatchMode;
 import io.limiter.benchmarks.engine.EngineMode;
@@ -31,6 +32,7 @@ public final class Benchmarks {
           new HttpMode(),
           new StartupMode(),
           new ColdMode(),
+          new CheckMode(),
           new IncidentMode(),
           new ServerMode());
 
@@ -56,6 +58,9 @@ public final class Benchmarks {
     } catch (UsageException e) {
       System.err.println(e.getMessage());
       System.exit(EXIT_USAGE);
+    } catch (Mode.Failure e) {
+      System.err.println(e.getMessage());
+      System.exit(EXIT_FAILED);
     } catch (Exception e) {
       // Printed before the exit: a server that could not start may have left threads behind.
       e.printStackTrace();
@@ -70,7 +75,7 @@ public final class Benchmarks {
    *
    * @throws UsageException if it is invalid; then nothing has run
    */
-  static void run(List<String> arguments, PrintStream out) throws Exception {
+  public static void run(List<String> arguments, PrintStream out) throws Exception {
     List<Mode> modes = modes(arguments.get(0));
     List<Mode.Option> own = modes.stream().flatMap(mode -> mode.options().stream()).toList();
     Options options = Options.parse(arguments, own);

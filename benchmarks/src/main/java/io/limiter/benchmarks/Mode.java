@@ -9,6 +9,16 @@ public interface Mode {
   /** An option of one mode only: {@code --name VALUE}. */
   record Option(String name, String value, String help) {}
 
+  /** What a run that only checks has found; its message is enough. */
+  final class Failure extends Exception {
+
+    private static final long serialVersionUID = 1L;
+
+    public Failure(String message) {
+      super(message);
+    }
+  }
+
   /** Its name on the command line. */
   String name();
 

@@ -49,8 +49,8 @@ public final class ColdMode implements Mode {
   }
 
   /**
-   * @throws IllegalStateException after the table, if a call was not decided by Redis, or more or
-   *     fewer were admitted than have to be; not with {@code --quick}
+   * @throws Failure after the table, if a call was not decided by Redis, or more or fewer were
+   *     admitted than have to be; not with {@code --quick}
    */
   @Override
   public void run(Options options, Report report) throws Exception {
@@ -89,7 +89,7 @@ public final class ColdMode implements Mode {
               "Redis is healthy all along. The PING is this process': where processors are busy, it waits for one too."));
     }
     if (!inexact.isEmpty() && !options.quick()) {
-      throw new IllegalStateException(
+      throw new Failure(
           "Redis answered, and in %s of %s rows it did not decide all, or not what it should"
               .formatted(inexact.size(), table.rows().size()));
     }
