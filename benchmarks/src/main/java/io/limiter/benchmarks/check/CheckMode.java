@@ -22,13 +22,17 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Sends to a server what the limiter would send, and reports what works: for servers and services
- * that the limiter was not tested with. All keys have a prefix of this run; they are removed, and
- * expire after a minute in any case.
+ * that the limiter was not tested with. All keys have a prefix of this run, after that of a
+ * service, whose user may have no other keys; they are removed, and expire after a minute in any
+ * case.
  */
 public final class CheckMode implements Mode {
 
   /** Far more than a service would wait: how long the server takes is a step of its own. */
   private static final Duration DEADLINE = Duration.ofSeconds(5);
+
+  private static final Option PREFIX =
+      new Option("prefix", "P", "what all keys begin with; limiter: unless given");
 
   @Override
   public String name() {
@@ -38,6 +42,11 @@ public final class CheckMode implements Mode {
   @Override
   public String help() {
     return "what the limiter sends to --redis, and what of it works there; fails if it cannot decide";
+  }
+
+  @Override
+  public List<Option> options() {
+    return List.of(PREFIX);
   }
 
   /** It measures nothing: it succeeds or fails. */
@@ -54,19 +63,21 @@ public final class CheckMode implements Mode {
     report.library("io.lettuce", "lettuce-core");
     int failed;
     try (BenchRedis redis = BenchRedis.open(options, report)) {
+      String prefix =
+          options.text(PREFIX.name()).orElse(RedisSettings.DEFAULT_PREFIX) + redis.prefix();
       boolean cluster;
       try (RedisClient client = RedisClient.create(redis.uri());
           StatefulRedisConnection<String, String> connection = client.connect()) {
-        SentCommands commands = new SentCommands(connection.sync(), redis.prefix() + "{check}");
+        SentCommands commands = new SentCommands(connection.sync(), prefix + "{check}");
         Steps sent = commands.send();
         report.table(sent.table());
         failed = sent.failed();
         cluster = commands.isCluster();
       }
-      Steps byUri = calls("The limiter, by redis.uri", redis, false);
+      Steps byUri = calls("The limiter, by redis.uri", redis, prefix + "1:", false);
       report.table(byUri.table());
       if (cluster) {
-        Steps byUris = calls("The limiter, by redis.uris", redis, true);
+        Steps byUris = calls("The limiter, by redis.uris", redis, prefix + "2:", true);
         report.table(byUris.table());
         failed += byUris.failed();
       } else {
@@ -78,9 +89,8 @@ public final class CheckMode implements Mode {
     }
   }
 
-  private static Steps calls(String title, BenchRedis redis, boolean cluster) {
+  private static Steps calls(String title, BenchRedis redis, String prefix, boolean cluster) {
     Steps steps = new Steps(title);
-    String prefix = redis.prefix() + (cluster ? "uris:" : "uri:");
     RedisSettings settings = new RedisSettings(prefix, DEADLINE);
     RedisURI uri = RedisURI.create(redis.uri());
     MultiThreadIoEventLoopGroup group =

@@ -13,6 +13,8 @@ import io.limiter.core.testing.TypedCommand;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -85,6 +87,31 @@ class CheckModeTest {
           .singleElement()
           .asString()
           .endsWith("| no decision: permit it in scripts |");
+    }
+  }
+
+  /** Of docs/security.md; what is left expires. */
+  @Test
+  void aUserThatMayDoOnlyWhatTheLimiterNeedsPasses() throws Exception {
+    String user =
+        Files.readAllLines(Path.of("..", "docs", "security.md")).stream()
+            .filter(line -> line.startsWith("ACL SETUSER limiter on "))
+            .findFirst()
+            .orElseThrow();
+    try (RedisProcess redis = RedisProcess.onFreePort().start()) {
+      assertThat(TypedCommand.reply(redis.port(), user)).startsWith("+OK");
+      Benchmarks.run(
+          List.of(
+              "check",
+              "--redis",
+              "redis://limiter:a-long-password@127.0.0.1:" + redis.port(),
+              "--prefix",
+              "limiter:"),
+          new PrintStream(printed, true, UTF_8));
+
+      assertThat(rows("| a decision | yes |")).hasSize(1);
+      assertThat(rows("| a reset | yes |")).hasSize(1);
+      assertThat(printed.toString(UTF_8)).doesNotContain("a-long-password");
     }
   }
 
