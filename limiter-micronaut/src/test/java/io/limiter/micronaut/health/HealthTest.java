@@ -322,8 +322,8 @@ class HealthTest {
                 () ->
                     assertThat(indicators(server).at("/limiter/details/warnings/0").asText())
                         .isEqualTo(
-                            "Redis at 127.0.0.1:%s is one node of a Redis Cluster, and the fallback decides what other nodes hold: name the nodes in redis.uris instead of redis.uri"
-                                .formatted(node.port())));
+                            "Redis at 127.0.0.1:%s (%s) is one node of a Redis Cluster, and the fallback decides what other nodes hold: name the nodes in redis.uris instead of redis.uri"
+                                .formatted(node.port(), node.product())));
         assertThat(indicators(server).at("/limiter/details/redis").toString())
             .contains("\"answers\":true");
       }
