@@ -94,6 +94,16 @@ class LinesOfFaultsTest {
   }
 
   @Test
+  void aRedisWithoutACommandThatTheLimiterNeeds() {
+    try (RedisProcess without = RedisProcess.onFreePort("--rename-command", "EVALSHA", "").start();
+        LoopConnections connections = open(without.uri())) {
+      assertOneLine(
+          "WARN No connection to %s yet: it answered with the error ERR (it does not have EVALSHA, which the limiter needs: use a server that has it, without a proxy)",
+          connections);
+    }
+  }
+
+  @Test
   void aClusterThatIsDownAtTheStart() {
     group.servers().get(0).kill();
     RedisURI seed = RedisURI.create(group.servers().get(0).uri());
