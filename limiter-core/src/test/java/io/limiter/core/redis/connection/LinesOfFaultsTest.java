@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
  */
 class LinesOfFaultsTest {
 
-  private static final Duration FAULT = Duration.ofMillis(1_500);
+  private static final Duration FAULT = Duration.ofSeconds(1);
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final int LOOPS = 4;
 
