@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
  */
 class ClosedContextsTest {
 
-  private static final int MANY = 5;
+  private static final int MANY = 3;
 
   private static ApplicationContext open() {
     ApplicationContext context =
@@ -85,6 +85,7 @@ class ClosedContextsTest {
     Process process =
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
                 "-Xmx256m",
                 "-cp",
                 System.getProperty("java.class.path"),
