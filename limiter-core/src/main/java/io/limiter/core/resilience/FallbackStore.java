@@ -60,6 +60,9 @@ public final class FallbackStore implements LimitStore {
   private final LogThrottle lateness;
   private final List<StoreListener> listeners;
 
+  /** Whether an outage has begun whose end is not in the log. */
+  private volatile boolean failing;
+
   /** The first attempt to connect; null once it has ended. */
   private volatile @Nullable CompletableFuture<Void> connecting;
 
@@ -195,7 +198,9 @@ public final class FallbackStore implements LimitStore {
               (verdict, failure) -> {
                 if (failure == null) {
                   report(askedNanos, null);
-                  logEnd();
+                  if (failing) {
+                    logEnd();
+                  }
                   known.learn(asked, subjects, verdict, mode, askedNanos, false);
                   decided.complete(verdict);
                   return;
@@ -241,6 +246,9 @@ public final class FallbackStore implements LimitStore {
   private void log(StoreException failure) {
     boolean late = failure.reason() == FailureReason.PROCESS_LATE;
     long decisions = (late ? lateness : failures).count();
+    if (!late) {
+      failing = true;
+    }
     if (decisions > 0) {
       log.warn(
           "{} ({}): {}. Fallback decisions since the last message: {}",
@@ -254,6 +262,7 @@ public final class FallbackStore implements LimitStore {
   private void logEnd() {
     LogThrottle.Series outage = failures.ended();
     if (outage != null) {
+      failing = false;
       log.info(
           "The limit store decides again. Fallback decisions: {}, within {} s",
           outage.events(),
