@@ -122,7 +122,7 @@ class KeySecretTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> KeySecret.of(text))
         .withMessage(
-            "The key secret, of %d characters, is not usable: give it 16 or more random ones",
+            "The key secret, of %s characters, is not usable: give it 16 or more random ones",
             text.length());
   }
 

@@ -42,7 +42,7 @@ public final class PreviousStore implements LimitStore {
     this.redis = redis;
     this.units = units;
     String own =
-        "if algorithm == %d then%nread = function(now, cost, count, window, p, state)%n%send%nend%n"
+        "if algorithm == %s then%nread = function(now, cost, count, window, p, state)%n%send%nend%n"
             .formatted(CellAlgorithm.CUSTOM.number(), ALGORITHMS.get(0).script());
     this.decide =
         redis.clocked(

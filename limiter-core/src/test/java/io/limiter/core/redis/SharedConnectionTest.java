@@ -191,7 +191,7 @@ class SharedConnectionTest {
   private void assertDisconnected() {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> connection.commands())
-        .withMessage("Redis at 127.0.0.1:%d is not connected", redis.port())
+        .withMessage("Redis at 127.0.0.1:%s is not connected", redis.port())
         .satisfies(e -> assertThat(e.reason()).isEqualTo(FailureReason.DISCONNECTED));
   }
 

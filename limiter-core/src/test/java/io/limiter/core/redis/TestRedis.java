@@ -21,6 +21,7 @@ import io.limiter.core.testing.RedisFixture;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -117,7 +118,7 @@ public final class TestRedis implements AutoCloseable {
     String decide = decide(deciding, grace);
     String refund = clocked(scripts.refund());
     String renew =
-        replace(clocked(scripts.renew()), RENEWED, "%s + %d".formatted(RENEWED, EXTRA_LIFE_MILLIS));
+        replace(clocked(scripts.renew()), RENEWED, "%s + %s".formatted(RENEWED, EXTRA_LIFE_MILLIS));
     RedisStore store =
         new RedisStore(
             source(),
@@ -143,7 +144,7 @@ public final class TestRedis implements AutoCloseable {
   }
 
   private String decide(RedisScript script, String grace) {
-    String decide = replace(clocked(script), LIFE, "(%s) + %d".formatted(LIFE, EXTRA_LIFE_MILLIS));
+    String decide = replace(clocked(script), LIFE, "(%s) + %s".formatted(LIFE, EXTRA_LIFE_MILLIS));
     return replace(decide, GRACE, "local GRACE = %s".formatted(grace));
   }
 
@@ -158,7 +159,7 @@ public final class TestRedis implements AutoCloseable {
 
   private String clocked(RedisScript script) {
     // Uses only commands of the limiter: the user may have no other rights.
-    String half = "call('GETRANGE', '%sclock', '%d', '%d')";
+    String half = "call('GETRANGE', '%sclock', '%s', '%s')";
     return replace(
         script.text(),
         "call('TIME')",
@@ -191,8 +192,11 @@ public final class TestRedis implements AutoCloseable {
         .set(
             clockKey,
             bytes(
-                ("%0" + HALF + "d%0" + HALF + "d")
-                    .formatted(microseconds / 1_000_000, microseconds % 1_000_000)));
+                String.format(
+                    Locale.ROOT,
+                    "%0" + HALF + "d%0" + HALF + "d",
+                    microseconds / 1_000_000,
+                    microseconds % 1_000_000)));
   }
 
   public long clock() {

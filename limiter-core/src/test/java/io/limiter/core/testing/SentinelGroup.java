@@ -106,17 +106,17 @@ public final class SentinelGroup implements AutoCloseable {
               "bind 127.0.0.1",
               "dir " + directory,
               "sentinel myid " + id(own),
-              "sentinel monitor %s 127.0.0.1 %d 2".formatted(NAME, servers.get(0).port()),
-              "sentinel down-after-milliseconds %s %d".formatted(NAME, DOWN_AFTER.toMillis()),
+              "sentinel monitor %s 127.0.0.1 %s 2".formatted(NAME, servers.get(0).port()),
+              "sentinel down-after-milliseconds %s %s".formatted(NAME, DOWN_AFTER.toMillis()),
               "sentinel failover-timeout %s 3000".formatted(NAME));
       Stream<String> replicas =
           servers.stream()
               .skip(1)
-              .map(it -> "sentinel known-replica %s 127.0.0.1 %d".formatted(NAME, it.port()));
+              .map(it -> "sentinel known-replica %s 127.0.0.1 %s".formatted(NAME, it.port()));
       Stream<String> others =
           ports.stream()
               .filter(port -> port != own)
-              .map(it -> "sentinel known-sentinel %s 127.0.0.1 %d %s".formatted(NAME, it, id(it)));
+              .map(it -> "sentinel known-sentinel %s 127.0.0.1 %s %s".formatted(NAME, it, id(it)));
       sentinels.add(startSentinel(own, Stream.of(facts, replicas, others).flatMap(lines -> lines)));
     }
   }
@@ -131,7 +131,7 @@ public final class SentinelGroup implements AutoCloseable {
                 "port " + port,
                 "bind 127.0.0.1",
                 "dir " + directory,
-                "sentinel monitor %s 127.0.0.1 %d 2".formatted(NAME, named.port())));
+                "sentinel monitor %s 127.0.0.1 %s 2".formatted(NAME, named.port())));
     sentinels.add(lone);
     return lone;
   }

@@ -77,8 +77,8 @@ class AlgorithmsTest {
       HttpResponse<String> admitted = call(path);
       assertThat(admitted.statusCode()).isEqualTo(200);
       assertThat(field(admitted, "RateLimit-Policy"))
-          .isEqualTo("\"%s\";q=%d;w=%d".formatted(rule, quota, window));
-      assertThat(field(admitted, "RateLimit")).startsWith("\"%s\";r=%d;t=".formatted(rule, left));
+          .isEqualTo("\"%s\";q=%s;w=%s".formatted(rule, quota, window));
+      assertThat(field(admitted, "RateLimit")).startsWith("\"%s\";r=%s;t=".formatted(rule, left));
     }
 
     HttpResponse<String> denied = call(path);

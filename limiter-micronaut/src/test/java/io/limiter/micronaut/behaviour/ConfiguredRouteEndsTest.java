@@ -39,7 +39,7 @@ class ConfiguredRouteEndsTest {
             failed-on: [401]
           busy:
             limit-type: IP
-            rules: [{count: 1, time: %dms, algorithm: CONCURRENCY_LIMIT}]
+            rules: [{count: 1, time: %sms, algorithm: CONCURRENCY_LIMIT}]
           once:
             limit-type: IP
             duplicate: {enabled: true, by: caller, release-on-failure: true}

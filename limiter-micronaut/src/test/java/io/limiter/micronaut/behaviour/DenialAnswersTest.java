@@ -2,6 +2,7 @@
 package io.limiter.micronaut.behaviour;
 
 import static io.limiter.micronaut.testing.HttpService.field;
+import static io.limiter.micronaut.testing.HttpService.path;
 import static io.limiter.micronaut.testing.Json.json;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -30,7 +31,8 @@ class DenialAnswersTest {
           .isEqualTo(
               json(
                   """
-              {"message":"Too Many Requests","logref":"rate_limited","_links":{"self":{"href":"/denials/limited","templated":false}},"_embedded":{"errors":[{"message":"Too many requests, try again later"}]}}"""));
+              {"message":"Too Many Requests","logref":"rate_limited","_links":{"self":{"href":"%s","templated":false}},"_embedded":{"errors":[{"message":"Too many requests, try again later"}]}}"""
+                      .formatted(path("/denials/limited"))));
     }
   }
 
@@ -77,7 +79,8 @@ class DenialAnswersTest {
       assertThat(denied.body())
           .isEqualTo(
               """
-              {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","status":429,"detail":"Too many requests, try again later","instance":"/denials/stack","code":"rate_limited","violated-policies":["burst","half-hour"]}""");
+              {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded","status":429,"detail":"Too many requests, try again later","instance":"%s","code":"rate_limited","violated-policies":["burst","half-hour"]}"""
+                  .formatted(path("/denials/stack")));
       assertThat(field(denied, "Retry-After")).as("the longest wait").matches("1800|17\\d\\d");
       assertThat(field(denied, "RateLimit-Policy"))
           .isEqualTo("\"burst\";q=1;w=60, \"sustained\";q=5;w=3600, \"half-hour\";q=1;w=1800");
@@ -97,7 +100,8 @@ class DenialAnswersTest {
       assertThat(denied.body())
           .isEqualTo(
               """
-              {"type":"about:blank","title":"Conflict","status":409,"detail":"This request was already submitted","instance":"/denials/duplicate","code":"duplicate_submission"}""");
+              {"type":"about:blank","title":"Conflict","status":409,"detail":"This request was already submitted","instance":"%s","code":"duplicate_submission"}"""
+                  .formatted(path("/denials/duplicate")));
     }
   }
 

@@ -6,6 +6,7 @@ import static io.limiter.micronaut.testing.Json.json;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.behaviour.RouteKind.Decider;
+import io.limiter.micronaut.testing.HttpService;
 import java.net.http.HttpResponse;
 import java.util.Arrays;
 import java.util.List;
@@ -35,7 +36,7 @@ class LimitedRoutesTest {
 
   /** Seconds that are left of a minute and of an hour within half a minute. */
   private static final String LIMIT =
-      "\"3-per-60s\";r=%d;t=(60|[345]\\d), \"10-per-3600s\";r=%d;t=(3600|35\\d\\d)";
+      "\"3-per-60s\";r=%s;t=(60|[345]\\d), \"10-per-3600s\";r=%s;t=(3600|35\\d\\d)";
 
   @Parameter boolean gate;
 
@@ -90,7 +91,7 @@ class LimitedRoutesTest {
   private static String body(String path) {
     return """
     {"message":"Too Many Requests","logref":"rate_limited","_links":{"self":{"href":"%s","templated":false}},"_embedded":{"errors":[{"message":"Too many requests, try again later"}]}}"""
-        .formatted(path);
+        .formatted(HttpService.path(path));
   }
 
   @ParameterizedTest

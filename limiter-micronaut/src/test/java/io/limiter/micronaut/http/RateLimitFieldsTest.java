@@ -216,7 +216,7 @@ class RateLimitFieldsTest {
         .isEqualTo("\"abnormal-usage-detected\";q=0, \"10-per-60s\";q=10;w=60");
     assertThat(response.header("RateLimit"))
         .isEqualTo(
-            "\"abnormal-usage-detected\";r=0;t=%d, \"10-per-60s\";r=0;t=%d".formatted(ban, rule));
+            "\"abnormal-usage-detected\";r=0;t=%s, \"10-per-60s\";r=0;t=%s".formatted(ban, rule));
   }
 
   /** The ban lasts longer than the rule's denial, which would end earlier. */

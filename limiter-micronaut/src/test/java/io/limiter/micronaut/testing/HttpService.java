@@ -3,6 +3,7 @@ package io.limiter.micronaut.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.testing.Ports;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.runtime.server.EmbeddedServer;
 import java.io.IOException;
@@ -16,11 +17,21 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.regex.Pattern;
 
 /** A server on a free port with the test beans of one specification, and a client of it. */
 public class HttpService implements AutoCloseable {
 
   private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  /**
+   * Begins all paths of the service if set, as in an execution of the profile "matrix"; its
+   * endpoints then have a port and a path of their own. Tests name paths without these.
+   */
+  private static final String CONTEXT_PATH = System.getProperty("test.context.path", "");
+
+  private static final String ENDPOINTS_PATH = "/ops";
+  private static final Pattern ENDPOINT = Pattern.compile("/(health|limits|prometheus)\\b.*");
 
   private final EmbeddedServer server;
   private final int port;
@@ -55,6 +66,11 @@ public class HttpService implements AutoCloseable {
     Map<String, Object> all = new LinkedHashMap<>();
     all.put("spec.name", specification);
     all.put("micronaut.server.port", -1);
+    if (!CONTEXT_PATH.isEmpty()) {
+      all.put("micronaut.server.context-path", CONTEXT_PATH);
+      all.put("endpoints.all.path", ENDPOINTS_PATH);
+      all.put("endpoints.all.port", Ports.free());
+    }
     all.putAll(settings);
     return ApplicationContext.run(EmbeddedServer.class, all);
   }
@@ -128,9 +144,20 @@ public class HttpService implements AutoCloseable {
     return values.iterator().next();
   }
 
+  /** A path of a test as clients of the service see it. */
+  public static String path(String path) {
+    return CONTEXT_PATH + path;
+  }
+
+  private URI uri(String path) {
+    boolean moved = !CONTEXT_PATH.isEmpty() && ENDPOINT.matcher(path).matches();
+    int to = moved ? context().getRequiredProperty("endpoints.all.port", Integer.class) : port();
+    return URI.create("http://localhost:" + to + path(moved ? ENDPOINTS_PATH + path : path));
+  }
+
   private HttpRequest request(String method, String path, String body, String... headers) {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create("http://localhost:" + port() + path))
+        HttpRequest.newBuilder(uri(path))
             .timeout(PATIENCE)
             .method(
                 method,

@@ -269,7 +269,7 @@ public class ScriptSourceTest {
               .script()
               .ifPresent(
                   file -> {
-                    String length = "\\b%d\\b".formatted(code.length);
+                    String length = "\\b%s\\b".formatted(code.length);
                     assertThat(section(file, "decide")).containsPattern("planPos \\+ " + length);
                     assertThat(section(file, "next")).containsPattern(length);
                     assertThat(algorithm.number())
