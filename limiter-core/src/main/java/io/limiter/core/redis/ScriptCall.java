@@ -302,7 +302,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     if (RedisFailures.isDemotion(cause)) {
       node.renew();
     }
-    boolean severalSlots = RedisFailures.isCrossSlot(cause);
+    boolean severalSlots = keys.length > 1 && RedisFailures.isCrossSlot(cause);
     if (severalSlots) {
       nodes.divideBySlot();
       spend();
