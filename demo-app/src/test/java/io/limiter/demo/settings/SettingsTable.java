@@ -509,6 +509,8 @@ final class SettingsTable {
         "secret",
         "none");
     bound(kind, "limiter.redis.max-connections", 113, "113");
+    bound(kind, "limiter.redis.sentinel.password", "for-sentinels", "for-sentinels");
+    bound(kind, "limiter.redis.sentinel.username", "who-asks", "who-asks");
     row(
         kind,
         "limiter.redis.shared-settings.enabled",

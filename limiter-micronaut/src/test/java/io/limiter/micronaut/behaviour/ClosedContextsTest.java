@@ -70,7 +70,7 @@ class ClosedContextsTest {
         contexts.add(closed());
       }
       contexts.remove(MANY - 1);
-      for (int i = 0; i < 100 && !contexts.isEmpty(); i++) {
+      for (int i = 0; i < 600 && !contexts.isEmpty(); i++) {
         System.gc();
         contexts.removeIf(each -> each.refersTo(null));
         Thread.sleep(50);
