@@ -13,6 +13,7 @@ import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.util.Optional;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -70,7 +71,6 @@ class BrokenSubjectsTest {
   void aResolverThatGivesNullIsNamedWithTheRemedy() {
     assertFailed(
         "/broken/resolver?how=null",
-        500,
         Tenant.class.getName()
             + " returned null: let it return Optional.empty() where there is no subject");
   }
@@ -80,7 +80,6 @@ class BrokenSubjectsTest {
   void aMissingAddressIsReportedWithTheRemedy(String how) {
     assertFailed(
         "/broken/address?how=" + how,
-        500,
         Address.class.getName()
             + " returned no address: let it return one for every request, such as that of the connection");
   }
@@ -90,6 +89,15 @@ class BrokenSubjectsTest {
   @CsvSource({"ab,200", "a,400"})
   void invalidInputIsABadRequest(String text, int status) {
     assertThat(server.get("/broken/cut?text=" + text).statusCode()).isEqualTo(status);
+  }
+
+  private void assertFailed(String path, String logged) {
+    try (LoggedWarnings warnings = LoggedWarnings.begin()) {
+      assertFailed(path, 500, "");
+      assertThat(warnings.unhandled())
+          .singleElement(InstanceOfAssertFactories.STRING)
+          .contains(logged);
+    }
   }
 
   private void assertFailed(String path, int status, String message) {

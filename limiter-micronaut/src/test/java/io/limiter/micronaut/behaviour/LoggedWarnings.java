@@ -15,8 +15,8 @@ import java.util.stream.Stream;
 import org.slf4j.LoggerFactory;
 
 /**
- * All that anybody logs as a warning or an error meanwhile, with loggers heard that other tests
- * silence.
+ * All that anybody logs as a warning or an error meanwhile, with loggers heard, but not printed,
+ * that other tests silence.
  */
 public final class LoggedWarnings implements AutoCloseable {
 
@@ -47,15 +47,24 @@ public final class LoggedWarnings implements AutoCloseable {
 
   public static LoggedWarnings begin() {
     LoggedWarnings warnings = new LoggedWarnings();
-    warnings.silenced.keySet().forEach(logger -> logger.setLevel(null));
     warnings.appender.start();
     root().addAppender(warnings.appender);
+    for (Logger logger : warnings.silenced.keySet()) {
+      logger.addAppender(warnings.appender);
+      logger.setAdditive(false);
+      logger.setLevel(null);
+    }
     return warnings;
   }
 
   /** What is more than a short word that Redis is away: other loggers, and stack traces. */
   public List<String> excess() {
     return excess("");
+  }
+
+  /** The exceptions that became a 500. Micronaut says only here what they are. */
+  List<String> unhandled() {
+    return excess("io.micronaut.http.server.RouteExecutor");
   }
 
   /** The same of us, of Lettuce, and of the event loops. */
@@ -92,6 +101,11 @@ public final class LoggedWarnings implements AutoCloseable {
   @Override
   public void close() {
     root().detachAppender(appender);
-    silenced.forEach(Logger::setLevel);
+    silenced.forEach(
+        (logger, level) -> {
+          logger.setLevel(level);
+          logger.setAdditive(true);
+          logger.detachAppender(appender);
+        });
   }
 }
