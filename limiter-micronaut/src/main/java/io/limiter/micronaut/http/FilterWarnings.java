@@ -9,7 +9,8 @@ import io.micronaut.context.BeanContext;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.core.order.Ordered;
-import io.micronaut.http.filter.HttpServerFilter;
+import io.micronaut.http.filter.HttpClientFilter;
+import io.micronaut.http.filter.HttpFilter;
 import io.micronaut.inject.BeanDefinition;
 import jakarta.inject.Singleton;
 import java.util.List;
@@ -47,8 +48,9 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
       return;
     }
     List<String> early =
-        beans.getBeanDefinitions(HttpServerFilter.class).stream()
+        beans.getBeanDefinitions(HttpFilter.class).stream()
             .<Class<?>>map(BeanDefinition::getBeanType)
+            .filter(type -> !HttpClientFilter.class.isAssignableFrom(type))
             .filter(type -> !type.getName().startsWith("io.micronaut."))
             .filter(FilterWarnings::isWithoutOrder)
             .map(Class::getName)
@@ -56,7 +58,7 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
             .toList();
     if (!early.isEmpty()) {
       LOG.warn(
-          "{} filters have no order of their own and run before the gate, whose order is {}: a request that they answer is not limited. An HttpServerFilter has the order 0, and @Order has no effect on it: let getOrder() return more if it answers requests, less if it must see all. The filters are {}",
+          "{} filters have no order of their own and run before the gate, whose order is {}: a request that they answer is not limited. An HttpServerFilter or HttpFilter has the order 0, and @Order has no effect on it: let getOrder() return more if it answers requests, less if it must see all. The filters are {}",
           early.size(),
           GateFilter.ORDER,
           PlanRegistry.listed(early));

@@ -11,10 +11,15 @@ import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
+import io.micronaut.http.MutableHttpRequest;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.Filter;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.filter.ClientFilterChain;
+import io.micronaut.http.filter.FilterChain;
+import io.micronaut.http.filter.HttpClientFilter;
+import io.micronaut.http.filter.HttpFilter;
 import io.micronaut.http.filter.HttpServerFilter;
 import io.micronaut.http.filter.ServerFilterChain;
 import io.micronaut.http.server.annotation.PreMatching;
@@ -70,6 +75,7 @@ class FilterOrdersTest {
     "HttpServerFilter/annotated-behind, 200",
     "HttpServerFilter/behind, 429",
     "HttpServerFilter/before, 200",
+    "HttpFilter/none, 200",
   })
   void aFilterBehindTheGateIsLimited(String kind, int second) {
     assertThat(service.get("/proxied/" + kind, KIND, kind).body()).isEqualTo("proxied");
@@ -83,9 +89,10 @@ class FilterOrdersTest {
         .satisfies(
             line ->
                 assertThat(line.getFormattedMessage())
-                    .startsWith("2 filters have no order of their own and run before the gate")
+                    .startsWith("3 filters have no order of their own and run before the gate")
                     .endsWith("$LegacyNone")
-                    .contains("$LegacyAnnotated, "));
+                    .contains("$LegacyAnnotated, ", "$Either, ")
+                    .doesNotContain("$OfClients"));
   }
 
   /** Answers each request. */
@@ -144,6 +151,27 @@ class FilterOrdersTest {
     public Publisher<MutableHttpResponse<?>> doFilter(
         HttpRequest<?> request, ServerFilterChain chain) {
       return Mono.just(HttpResponse.ok("proxied"));
+    }
+  }
+
+  /** Of the kind that may filter servers and clients. */
+  @Filter("/proxied/HttpFilter/none")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Either implements HttpFilter {
+    @Override
+    public Publisher<? extends HttpResponse<?>> doFilter(
+        HttpRequest<?> request, FilterChain chain) {
+      return Mono.just(HttpResponse.ok("proxied"));
+    }
+  }
+
+  @Filter("/elsewhere")
+  @Requires(property = "spec.name", value = SPEC)
+  static class OfClients implements HttpClientFilter {
+    @Override
+    public Publisher<? extends HttpResponse<?>> doFilter(
+        MutableHttpRequest<?> request, ClientFilterChain chain) {
+      return chain.proceed(request);
     }
   }
 
