@@ -64,7 +64,9 @@ final class RedisConnections {
 
   private static final String ADDRESS = "redis.uri";
 
-  private static final List<String> SEVERAL = List.of("redis.uris", "redis.replica-uris");
+  private static final String ADDRESSES = "redis.uris";
+
+  private static final List<String> SEVERAL = List.of(ADDRESSES, "redis.replica-uris");
 
   private static final Pattern CREDENTIALS = Pattern.compile("^([A-Za-z][\\w+.-]*://)?.*@");
 
@@ -129,20 +131,22 @@ final class RedisConnections {
 
   /**
    * Whether the limiter is to count in Redis: it is enabled, and settings name a Redis. Others do
-   * not name one: with {@code redis.timeout} alone, micronaut-redis would connect to localhost.
+   * not name one: with {@code redis.timeout} alone, micronaut-redis would connect to localhost. Nor
+   * does the variable {@code REDIS_URIS_PORT} of a pod, and nothing reads {@code redis.sentinels}.
    */
   static final class NamesRedis implements Condition {
 
     private static final List<String> NAMES =
-        List.of(ADDRESS, "redis.host", "redis.port", "redis.socket", "redis.sentinel-master-id");
-
-    private static final List<String> LISTS = List.of("redis.uris", "redis.sentinels");
+        List.of(ADDRESS, "redis.host", "redis.port", "redis.socket");
 
     @Override
     public boolean matches(@SuppressWarnings("rawtypes") ConditionContext context) {
       return context.getBean(RedisConfiguration.class).enabled()
           && (NAMES.stream().anyMatch(context::containsProperty)
-              || LISTS.stream().anyMatch(context::containsProperties));
+              || context
+                  .getProperty(ADDRESSES, String[].class)
+                  .filter(all -> all.length > 0)
+                  .isPresent());
     }
   }
 
