@@ -119,13 +119,28 @@ public class RateLimitFields {
     return SINGLE.stream().anyMatch(headers::contains);
   }
 
+  /**
+   * Joins the items of a field. That of draft 7, {@code limit=10, remaining=3}, is no list of
+   * items: with ours in front no client could read either.
+   */
   private static void join(MutableHttpHeaders headers, String name, String own, boolean last) {
     if (!headers.contains(name)) {
       headers.set(name, own);
       return;
     }
-    String others = String.join(", ", headers.getAll(name));
-    headers.set(name, last ? others + ", " + own : own + ", " + others);
+    String others = String.join(", ", headers.getAll(name)).strip();
+    if (!others.isEmpty() && !isDictionary(others)) {
+      headers.set(name, last ? others + ", " + own : own + ", " + others);
+    } else if (!last || others.isEmpty()) {
+      headers.set(name, own);
+    }
+  }
+
+  /** Whether its first part is {@code name=value}, and not an item with parameters. */
+  private static boolean isDictionary(String field) {
+    int equals = field.indexOf('=');
+    int parameters = field.indexOf(';');
+    return !field.startsWith("\"") && equals >= 0 && (parameters < 0 || equals < parameters);
   }
 
   /** What decided; after the fallback the reason, too, in a comment as other fields have them. */

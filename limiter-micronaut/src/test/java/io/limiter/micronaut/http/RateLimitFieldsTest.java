@@ -67,6 +67,10 @@ class RateLimitFieldsTest {
         "429 | \"a\";r=0;t=9 | 9  | 0 | \"a\";r=0;t=9, \"10-per-60s\";r=3;t=20 | 9  | 0",
         "429 | \"a\";r=0;t=9 | -  | - | \"a\";r=0;t=9, \"10-per-60s\";r=3;t=20 | -  | -",
         "503 | -          | 30 | - | \"10-per-60s\";r=3;t=20             | 30 | -",
+        "200 | ''         | -  | - | \"10-per-60s\";r=3;t=20             | -  | 3",
+        "200 | a;r=5;t=9  | -  | - | \"10-per-60s\";r=3;t=20, a;r=5;t=9     | -  | 3",
+        "200 | limit=9, remaining=5, reset=7 | - | - | \"10-per-60s\";r=3;t=20      | - | 3",
+        "429 | limit=9, remaining=0, reset=7 | 7 | - | limit=9, remaining=0, reset=7 | 7 | -",
       })
   void anAdmittedCallKeepsTheFieldsOfAnotherService(
       int status,
