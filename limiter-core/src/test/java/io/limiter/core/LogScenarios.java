@@ -28,12 +28,10 @@ public final class LogScenarios {
   private static final int STEPS = 400;
 
   private final Random random;
-  private final boolean together;
   private final boolean concurrencyLimits;
 
-  private LogScenarios(long seed, boolean together) {
+  private LogScenarios(long seed) {
     this.random = new Random(seed);
-    this.together = together;
     this.concurrencyLimits = random.nextInt(4) == 0;
   }
 
@@ -41,14 +39,13 @@ public final class LogScenarios {
    * Runs scenarios on a store and on the model, and fails at the first answer that differs.
    *
    * @param steps at least so many, unless the property sets another number
-   * @param together whether the longest window is always the same, so that none ever lapses
    * @param store runs the steps on a new store that never expires anything
    */
-  public static void check(int steps, boolean together, Function<List<Step>, List<Answer>> store) {
+  public static void check(int steps, Function<List<Step>, List<Answer>> store) {
     Seeds.forEach(
         steps,
         seed -> {
-          new Scenario(seed, new LogScenarios(seed, together).steps()).check(store);
+          new Scenario(seed, new LogScenarios(seed).steps()).check(store);
           return STEPS;
         });
   }
@@ -99,14 +96,14 @@ public final class LogScenarios {
   }
 
   private Rule concurrencyLimit() {
-    int seconds = together ? 60 : 5 + random.nextInt(55);
+    int seconds = 5 + random.nextInt(55);
     return ConcurrencyLimitRule.of((count() + 1) / 2, SECOND.multipliedBy(seconds));
   }
 
   private Rule[] rules() {
     Rule[] rules = new Rule[1 + random.nextInt(random.nextInt(3) == 0 ? 7 : 2)];
     for (int i = 0; i < rules.length; i++) {
-      int seconds = i == 0 && together ? 60 : 5 + random.nextInt(55);
+      int seconds = 5 + random.nextInt(55);
       rules[i] =
           i > 0 && i == rules.length - 1 && random.nextInt(4) == 0
               ? FixedWindowRule.of(200 + random.nextInt(300), MINUTE).withName("fixed")

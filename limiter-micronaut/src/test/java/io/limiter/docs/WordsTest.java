@@ -36,9 +36,6 @@ class WordsTest {
   /** It lists the words. */
   private static final Path THIS = Path.of("WordsTest.java");
 
-  /** The script of an earlier release, for the tests of rolling deployments, is left as it was. */
-  private static final Path EARLIER_SCRIPT = Path.of("decide-before.lua");
-
   private static final Set<String> KINDS =
       Set.of("java", "kt", "lua", "properties", "yml", "html", "js", "css");
 
@@ -102,7 +99,6 @@ class WordsTest {
     return Files.isRegularFile(file)
         && file.toString().contains("/src/")
         && !file.endsWith(THIS)
-        && !file.endsWith(EARLIER_SCRIPT)
         && KINDS.contains(name.substring(name.lastIndexOf('.') + 1));
   }
 }

@@ -23,7 +23,7 @@ class MemoryDifferentialTest {
 
   @Test
   void logsOfChangingRulesAreCountedAsTheModelDoes() {
-    LogScenarios.check(200_000, false, this::run);
+    LogScenarios.check(200_000, this::run);
   }
 
   private List<Answer> run(List<Step> steps) {

@@ -14,8 +14,6 @@ import io.limiter.core.LogScenarios;
 import io.limiter.core.Scenario;
 import io.limiter.core.Step;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
@@ -30,10 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/**
- * What Redis holds of logs whose rules change, and that it counts them as memory does (I10), also
- * beside an instance of the release before wide headers.
- */
+/** What Redis holds of logs whose rules change, and that it counts them as memory does (I10). */
 @Tag("matrix")
 class ChangedLogsTest {
 
@@ -42,7 +37,6 @@ class ChangedLogsTest {
 
   private final TestRedis redis = new TestRedis();
   private final RedisStore store = redis.store();
-  private final PreviousStore before = new PreviousStore(redis, store);
   private long clock = 1_700_000_000_000_000L;
 
   @BeforeEach
@@ -164,30 +158,6 @@ class ChangedLogsTest {
     assertThat(left(store, call)).isEqualTo(8_990);
   }
 
-  /** A release without wide headers had cursors there, also with the fingerprint 0. */
-  @ParameterizedTest
-  @ValueSource(ints = {50, 150})
-  void cursorsOfThePreviousReleaseAreNotTakenForAWideHeader(int units) {
-    Rule[] eight = new Rule[8];
-    for (int i = 0; i < 8; i++) {
-      eight[i] = SlidingWindowLog.of(900, SECOND.multipliedBy(10L + i));
-    }
-    LimitRequest many = call(eight);
-    LimitRequest longer = call(rule(1_000, MINUTE));
-    acquire(before, longer.withCost(units));
-    advance(SECOND.multipliedBy(13));
-    for (int i = 0; i < 5; i++) {
-      acquire(before, many);
-      assertThat(value(many)[PLAIN - 1]).isEqualTo((byte) (16 + 8));
-      assertThat(left(store, longer)).isEqualTo(999 - units - i);
-      assertThat(decide(store, many, Mode.PEEK).rules())
-          .isEqualTo(decide(before, many, Mode.PEEK).rules());
-    }
-    acquire(store, many);
-    assertThat(left(store, longer)).isEqualTo(994 - units);
-    assertThat(left(before, longer)).isEqualTo(994 - units);
-  }
-
   /** Times and unit counts that no wide header can contain are ignored. */
   @Test
   void aWideHeaderThatSomebodyElseWroteDeniesForNoLongerThanAWindow() {
@@ -243,13 +213,6 @@ class ChangedLogsTest {
 
   @Test
   void logsOfChangingRulesAreCountedAsTheModelDoes() {
-    LogScenarios.check(60_000, false, steps -> run(steps, store));
-  }
-
-  /** It does not support horizons that lapse, so here none does: the longest windows are alike. */
-  @Test
-  void anInstanceOfThePreviousReleaseCountsTheSameLogs() {
-    LogScenarios.check(
-        30_000, true, steps -> run(steps, new RollingDeployTest.InTurn(store, before)));
+    LogScenarios.check(60_000, steps -> run(steps, store));
   }
 }

@@ -85,11 +85,6 @@ public final class TestRedis implements AutoCloseable {
     return store("1000000", List.of(new FadingCounter()));
   }
 
-  /** A store with the script of an earlier release, whose replies are the same. */
-  RedisStore storeOf(String script) {
-    return store(DecisionScripts.load(), RedisScript.of(RedisScript.read(script)), NEVER);
-  }
-
   private RedisStore store(String grace, List<CustomAlgorithm> algorithms) {
     DecisionScripts scripts = DecisionScripts.load(algorithms);
     return store(scripts, scripts.decide(), grace);
@@ -136,11 +131,6 @@ public final class TestRedis implements AutoCloseable {
     commands().scriptLoad(bytes(renew));
     store.reset(List.of(new StateKey("none", "none"))).toCompletableFuture().join();
     return store;
-  }
-
-  /** The same decision by this test's clock. */
-  RedisScript clocked(String decide) {
-    return RedisScript.of(decide(RedisScript.of(decide), NEVER));
   }
 
   private String decide(RedisScript script, String grace) {
