@@ -47,7 +47,7 @@ final class LimiterCalls {
   private static final String FALLBACK =
       "such calls are decided by the fallback: see docs/redis-servers.md";
   private static final String BY_SLOTS =
-      "a Redis Cluster, or a proxy of one: set redis.uris, else see docs/redis-servers.md";
+      "a Redis Cluster: set redis.uris; a proxy of one: set limiter.redis.slots to proxy";
 
   private final RedisStore store;
   private final EventLoop loop;

@@ -201,6 +201,9 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   }
 
   private void answered(@Nullable T reply, @Nullable Throwable failure) {
+    if (failure != null && RedisFailures.isCrossSlot(RedisFailures.unwrap(failure))) {
+      nodes.divideBySlot();
+    }
     if (failure == null) {
       if (isDone()) {
         late().complete(reply);
@@ -221,9 +224,6 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
         fail(notSent);
       }
     } else if (!isDone() && isOfOthersToo(failure)) {
-      if (RedisFailures.isCrossSlot(RedisFailures.unwrap(failure))) {
-        nodes.divideBySlot();
-      }
       decision = null; // alone from now on: another key of the command may be the reason
       spend();
       send();
@@ -303,8 +303,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
       node.renew();
     }
     boolean severalSlots = keys.length > 1 && RedisFailures.isCrossSlot(cause);
-    if (severalSlots) {
-      nodes.divideBySlot();
+    if (severalSlots) { // another script asks for each slot, in what is left of the time
       spend();
     }
     if (!isDone()) {

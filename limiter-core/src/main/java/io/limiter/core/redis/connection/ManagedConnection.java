@@ -91,7 +91,7 @@ public final class ManagedConnection {
     return new RedisConnectionStateListener() {
       @Override
       public void onRedisConnected(RedisChannelHandler<?, ?> connected, SocketAddress found) {
-        address = found; // that of a sentinel before
+        address = found; // after that of a sentinel, if one was asked
         StatefulRedisConnection<byte[], byte[]> mine = connection;
         if (mine == connected) { // not one that is not warm yet
           var unused = warmUp.load(mine.async());
