@@ -8,18 +8,27 @@ import io.limiter.micronaut.plan.PlanRegistry;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
+import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
+import io.micronaut.http.annotation.RequestFilter;
+import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.filter.HttpClientFilter;
 import io.micronaut.http.filter.HttpFilter;
+import io.micronaut.http.server.annotation.PreMatching;
 import io.micronaut.inject.BeanDefinition;
+import io.micronaut.inject.ExecutableMethod;
+import io.micronaut.inject.qualifiers.Qualifiers;
 import jakarta.inject.Singleton;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Warns of filters of the application that run before the gate although no order was chosen for
- * them: what they answer themselves is not limited, and nothing else would show it.
+ * Names the filters of the application that run before the gate: what they answer themselves is not
+ * limited, and nothing else would show it. It is a warning where no order was chosen for them.
  */
 @Singleton
 final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
@@ -47,22 +56,41 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
     if (!gate.enabled() || !limitsRoutes()) {
       return;
     }
-    List<String> early =
-        beans.getBeanDefinitions(HttpFilter.class).stream()
-            .<Class<?>>map(BeanDefinition::getBeanType)
-            .filter(type -> !HttpClientFilter.class.isAssignableFrom(type))
-            .filter(type -> !type.getName().startsWith("io.micronaut."))
-            .filter(FilterWarnings::isWithoutOrder)
-            .map(Class::getName)
-            .sorted()
-            .toList();
-    if (!early.isEmpty()) {
-      LOG.warn(
-          "{} filters have no order of their own and run before the gate, whose order is {}: a request that they answer is not limited. An HttpServerFilter or HttpFilter has the order 0, and @Order has no effect on it: let getOrder() return more if it answers requests, less if it must see all. The filters are {}",
-          early.size(),
-          GateFilter.ORDER,
-          PlanRegistry.listed(early));
+    List<String> unordered = new ArrayList<>();
+    List<String> ordered = new ArrayList<>();
+    for (BeanDefinition<?> filter : filters()) {
+      int order = earliestOrder(filter);
+      if (order < GateFilter.ORDER) {
+        boolean chosen = order != 0 || !hasDefaultOrder(filter);
+        (chosen ? ordered : unordered).add(filter.getBeanType().getName());
+      }
     }
+    if (!unordered.isEmpty()) {
+      LOG.warn(
+          "{} filters have no order of their own and run before the gate, whose order is {}: a request that they answer is not limited. An HttpServerFilter or HttpFilter, on which @Order has no effect, and a @ServerFilter that implements Ordered have the order 0 unless they override getOrder(): let it return more if it answers requests, less if it must see all. The filters are {}",
+          unordered.size(),
+          GateFilter.ORDER,
+          PlanRegistry.listed(unordered));
+    }
+    if (!ordered.isEmpty()) {
+      LOG.info(
+          "{} filters run before the gate, whose order is {}, by the order chosen for them: a request that they answer is not limited. The filters are {}",
+          ordered.size(),
+          GateFilter.ORDER,
+          PlanRegistry.listed(ordered));
+    }
+  }
+
+  /** The application's filters of requests to the server, of both kinds, by name. */
+  private List<BeanDefinition<?>> filters() {
+    return Stream.<BeanDefinition<?>>concat(
+            beans.getBeanDefinitions(HttpFilter.class).stream()
+                .filter(filter -> !HttpClientFilter.class.isAssignableFrom(filter.getBeanType())),
+            beans.getBeanDefinitions(Qualifiers.byStereotype(ServerFilter.class)).stream())
+        .filter(filter -> !filter.getBeanType().getName().startsWith("io.micronaut."))
+        .filter(filter -> filter.getBeanType() != GateFilter.class)
+        .sorted(Comparator.comparing(filter -> filter.getBeanType().getName()))
+        .toList();
   }
 
   private boolean limitsRoutes() {
@@ -70,11 +98,31 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
         || !plans.methods(LimitPlan::decidedByRequest).isEmpty();
   }
 
-  private static boolean isWithoutOrder(Class<?> filter) {
+  /** Whether its order, 0, is that of {@link Ordered} itself. */
+  private static boolean hasDefaultOrder(BeanDefinition<?> filter) {
     try {
-      return filter.getMethod("getOrder").getDeclaringClass() == Ordered.class;
+      return Ordered.class.isAssignableFrom(filter.getBeanType())
+          && filter.getBeanType().getMethod("getOrder").getDeclaringClass() == Ordered.class;
     } catch (NoSuchMethodException e) {
       return false; // in a native image, which does not list the methods of filters
     }
+  }
+
+  /** As Micronaut finds it: by {@link Order}, which counts for methods only, else by the bean. */
+  private int earliestOrder(BeanDefinition<?> filter) {
+    int ofBean =
+        Ordered.class.isAssignableFrom(filter.getBeanType())
+            ? ((Ordered) beans.getBean(filter)).getOrder()
+            : Ordered.LOWEST_PRECEDENCE;
+    int earliest =
+        HttpFilter.class.isAssignableFrom(filter.getBeanType()) ? ofBean : Integer.MAX_VALUE;
+    for (ExecutableMethod<?, ?> method : filter.getExecutableMethods()) {
+      if (method.hasAnnotation(RequestFilter.class)) {
+        int order = method.intValue(Order.class).orElse(ofBean);
+        earliest =
+            Math.min(earliest, method.hasAnnotation(PreMatching.class) ? Integer.MIN_VALUE : order);
+      }
+    }
+    return earliest;
   }
 }

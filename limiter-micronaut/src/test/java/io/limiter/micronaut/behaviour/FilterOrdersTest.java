@@ -3,6 +3,7 @@ package io.limiter.micronaut.behaviour;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.http.GateFilter;
 import io.limiter.micronaut.testing.HttpService;
@@ -33,7 +34,7 @@ import reactor.core.publisher.Mono;
 
 /**
  * Filters that answer requests themselves, as a proxy does: those behind the gate are limited,
- * others are not, and a warning names those for which nothing says where they run.
+ * others are not, and the log names them at the start, as a warning if no order was chosen.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class FilterOrdersTest {
@@ -43,7 +44,7 @@ class FilterOrdersTest {
   private static final int BEHIND = GateFilter.ORDER + 100;
   private static final int BEFORE = GateFilter.ORDER_BEFORE_SECURITY - 100;
 
-  private final RecordedLog log = RecordedLog.of("io.limiter.micronaut.http.FilterWarnings");
+  private final RecordedLog log = RecordedLog.ofInfo("io.limiter.micronaut.http.FilterWarnings");
   private final HttpService service =
       HttpService.start(
           SPEC,
@@ -70,6 +71,9 @@ class FilterOrdersTest {
     "ServerFilter/before, 200",
     "ServerFilter/ordered-behind, 429",
     "ServerFilter/ordered-before, 200",
+    "ServerFilter/ordered-without, 200",
+    "ServerFilter/ordered-annotated, 429",
+    "ServerFilter/method-before, 200",
     "ServerFilter/pre-matching, 200",
     "HttpServerFilter/none, 200",
     "HttpServerFilter/annotated-behind, 200",
@@ -84,15 +88,28 @@ class FilterOrdersTest {
 
   @Test
   void filtersBeforeTheGateWithoutAnOrderAreNamed() {
-    assertThat(log.events())
-        .singleElement()
-        .satisfies(
-            line ->
-                assertThat(line.getFormattedMessage())
-                    .startsWith("3 filters have no order of their own and run before the gate")
-                    .endsWith("$LegacyNone")
-                    .contains("$LegacyAnnotated, ", "$Either, ")
-                    .doesNotContain("$OfClients"));
+    assertThat(line(Level.WARN))
+        .startsWith("4 filters have no order of their own and run before the gate")
+        .endsWith("$OrderedWithout")
+        .contains("$Either, ", "$LegacyAnnotated, ", "$LegacyNone, ")
+        .doesNotContain("$OfClients");
+  }
+
+  @Test
+  void filtersBeforeTheGateByAChosenOrderAreNamed() {
+    assertThat(line(Level.INFO))
+        .startsWith("5 filters run before the gate")
+        .endsWith("$OrderedBefore")
+        .contains("$Before, ", "$BeforeMatching, ", "$LegacyBefore, ", "$MethodBefore, ");
+  }
+
+  private String line(Level level) {
+    assertThat(log.events()).filteredOn(event -> event.getLevel() == level).hasSize(1);
+    return log.events().stream()
+        .filter(event -> event.getLevel() == level)
+        .findFirst()
+        .orElseThrow()
+        .getFormattedMessage();
   }
 
   /** Answers each request. */
@@ -132,6 +149,26 @@ class FilterOrdersTest {
     @Override
     public int getOrder() {
       return BEFORE;
+    }
+  }
+
+  @ServerFilter("/proxied/ServerFilter/ordered-annotated")
+  @Order(BEHIND)
+  @Requires(property = "spec.name", value = SPEC)
+  static class OrderedAnnotated extends Proxy implements Ordered {}
+
+  @ServerFilter("/proxied/ServerFilter/ordered-without")
+  @Requires(property = "spec.name", value = SPEC)
+  static class OrderedWithout extends Proxy implements Ordered {}
+
+  @ServerFilter("/proxied/ServerFilter/method-before")
+  @Order(BEHIND)
+  @Requires(property = "spec.name", value = SPEC)
+  static class MethodBefore {
+    @RequestFilter
+    @Order(BEFORE)
+    HttpResponse<?> answer() {
+      return HttpResponse.ok("proxied");
     }
   }
 
