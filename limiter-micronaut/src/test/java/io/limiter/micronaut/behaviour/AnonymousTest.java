@@ -129,14 +129,14 @@ class AnonymousTest {
   void strangersMayHaveRulesOfTheirOwn() {
     for (int call = 4; call >= 0; call--) {
       assertThat(field(trial("X-Api-Key", "a"), "RateLimit"))
-          .matches("\"5-per-10s\";r=%d;t=\\d+".formatted(call));
+          .matches("\"5-per-10s\";r=%s;t=\\d+".formatted(call));
     }
     assertThat(trial("X-Api-Key", "a").statusCode()).isEqualTo(429);
     assertThat(trial("X-Api-Key", "b").statusCode()).isEqualTo(200);
 
     for (int call = 1; call >= 0; call--) {
       assertThat(field(trial(HERE), "RateLimit"))
-          .matches("\"2-per-10s\";r=%d;t=\\d+".formatted(call));
+          .matches("\"2-per-10s\";r=%s;t=\\d+".formatted(call));
     }
     HttpResponse<String> denied = trial(HERE);
     assertThat(denied.statusCode()).isEqualTo(429);

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.behaviour;
 
 import static io.limiter.micronaut.testing.HttpService.field;
+import static io.limiter.micronaut.testing.HttpService.path;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.exception.CallerBannedException;
@@ -29,7 +30,8 @@ class BannedAnswersTest {
       assertThat(banned.body())
           .isEqualTo(
               """
-              {"type":"https://iana.org/assignments/http-problem-types#abnormal-usage-detected","title":"Abnormal Usage Detected","status":429,"detail":"Too many denied requests: access is blocked temporarily","instance":"/bans/address","code":"banned","violated-policies":["1-per-60s"]}""");
+              {"type":"https://iana.org/assignments/http-problem-types#abnormal-usage-detected","title":"Abnormal Usage Detected","status":429,"detail":"Too many denied requests: access is blocked temporarily","instance":"%s","code":"banned","violated-policies":["1-per-60s"]}"""
+                  .formatted(path("/bans/address")));
     }
   }
 

@@ -3,6 +3,7 @@ package io.limiter.micronaut.behaviour;
 
 import static io.limiter.micronaut.behaviour.DenialAnswersTest.HTML;
 import static io.limiter.micronaut.testing.HttpService.field;
+import static io.limiter.micronaut.testing.HttpService.path;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -170,8 +171,8 @@ class DenialLanguagesTest {
 
       assertThat(answered.body())
           .contains(
-              "\"message\":\"rate_limited arguments half-hour 1 0 1800 GET /denials/arguments {it's} %s\""
-                  .formatted(field(answered, "Retry-After")));
+              "\"message\":\"rate_limited arguments half-hour 1 0 1800 GET %s {it's} %s\""
+                  .formatted(path("/denials/arguments"), field(answered, "Retry-After")));
       assertThat(only.body()).contains("\"message\":\"" + field(only, "Retry-After") + "\"");
     }
   }

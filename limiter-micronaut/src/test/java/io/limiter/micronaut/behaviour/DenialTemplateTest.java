@@ -4,6 +4,7 @@ package io.limiter.micronaut.behaviour;
 import static io.limiter.micronaut.behaviour.DenialAnswersTest.assertHeaders;
 import static io.limiter.micronaut.behaviour.DenialAnswersTest.second;
 import static io.limiter.micronaut.testing.HttpService.field;
+import static io.limiter.micronaut.testing.HttpService.path;
 import static io.limiter.micronaut.testing.Sources.yaml;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -73,8 +74,11 @@ class DenialTemplateTest {
       assertThat(denied.body())
           .isEqualTo(
               """
-              {"httpStatus":429,"title":"Too Many Requests","policy":"%s.stack()","violated":["burst","half-hour"],"limit":1,"remaining":0,"window":1800,"request":"GET /denials/stack","text":"{limit} is 1, of [burst, half-hour], wait %s.","rows":[1.5,null,true,["rate_limited",{"inner_Name":429}]],"none":{}}"""
-                  .formatted(DenialRoutes.class.getName(), field(denied, "Retry-After")));
+              {"httpStatus":429,"title":"Too Many Requests","policy":"%s.stack()","violated":["burst","half-hour"],"limit":1,"remaining":0,"window":1800,"request":"GET %s","text":"{limit} is 1, of [burst, half-hour], wait %s.","rows":[1.5,null,true,["rate_limited",{"inner_Name":429}]],"none":{}}"""
+                  .formatted(
+                      DenialRoutes.class.getName(),
+                      path("/denials/stack"),
+                      field(denied, "Retry-After")));
     }
   }
 

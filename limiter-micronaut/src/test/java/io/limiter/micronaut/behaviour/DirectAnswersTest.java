@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import static io.limiter.micronaut.testing.HttpService.path;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.annotation.RateRule;
@@ -76,8 +77,9 @@ class DirectAnswersTest {
 
   @Test
   void itIsMadeWithinItsRequest() {
-    assertThat(denied(Map.of("test.body", true)).body()).isEqualTo("/direct");
-    assertThat(denied(Map.of("test.body", true, BY_EXCEPTION, true)).body()).isEqualTo("/direct");
+    assertThat(denied(Map.of("test.body", true)).body()).isEqualTo(path("/direct"));
+    assertThat(denied(Map.of("test.body", true, BY_EXCEPTION, true)).body())
+        .isEqualTo(path("/direct"));
   }
 
   /** The second call, which Redis denies. */

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.behaviour;
 
 import static io.limiter.micronaut.testing.HttpService.field;
+import static io.limiter.micronaut.testing.HttpService.path;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -191,8 +192,8 @@ class OutcomesTest {
         client
             .getOutputStream()
             .write(
-                "GET /outcomes/endless HTTP/1.1\r\nHost: localhost\r\n%s: %s\r\n\r\n"
-                    .formatted(StatedCallers.ADDRESS, caller)
+                "GET %s HTTP/1.1\r\nHost: localhost\r\n%s: %s\r\n\r\n"
+                    .formatted(path("/outcomes/endless"), StatedCallers.ADDRESS, caller)
                     .getBytes(StandardCharsets.US_ASCII));
         assertThat(client.getInputStream().read()).isPositive();
         client.setSoLinger(true, 0);

@@ -182,7 +182,7 @@ class SameSubmissionTest {
   void withoutAnOptionalKeyTheRulesStillHold() {
     for (int left = 2; left >= 0; left--) {
       assertThat(field(post("optional-key-limited"), "RateLimit"))
-          .startsWith("\"3-per-60s\";r=%d;".formatted(left));
+          .startsWith("\"3-per-60s\";r=%s;".formatted(left));
     }
     assertThat(post("optional-key-limited").statusCode()).isEqualTo(429);
     assertThat(server.keys().all()).hasSize(1);

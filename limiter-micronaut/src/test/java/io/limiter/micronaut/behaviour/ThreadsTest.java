@@ -2,6 +2,7 @@
 package io.limiter.micronaut.behaviour;
 
 import static io.limiter.micronaut.testing.HttpService.field;
+import static io.limiter.micronaut.testing.HttpService.path;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -77,7 +78,7 @@ class ThreadsTest {
     Where where = Where.of(server.get("/threads/" + route));
 
     assertThat(where.thread()).matches(LOOP).isEqualTo(where.loop());
-    assertThat(where.request()).isEqualTo("/threads/" + route);
+    assertThat(where.request()).isEqualTo(path("/threads/" + route));
   }
 
   @RepeatedTest(8)
@@ -93,7 +94,7 @@ class ThreadsTest {
     Where where = Where.of(server.get("/threads/by-argument/" + route + "?who=a"));
 
     assertThat(where.thread()).matches(LOOP).isEqualTo(where.loop());
-    assertThat(where.request()).isEqualTo("/threads/by-argument/" + route);
+    assertThat(where.request()).isEqualTo(path("/threads/by-argument/" + route));
   }
 
   @ParameterizedTest
@@ -105,7 +106,7 @@ class ThreadsTest {
     // The executor for blocking tasks: threads of the io pool, or virtual ones where the JDK has
     // them.
     assertThat(where.thread()).matches("(io-executor-thread-|virtual-executor-).*");
-    assertThat(where.request()).isEqualTo("/threads/by-argument/" + route);
+    assertThat(where.request()).isEqualTo(path("/threads/by-argument/" + route));
   }
 
   /** Not in the executor that it came from, whose threads may all wait for such calls. */
@@ -114,7 +115,7 @@ class ThreadsTest {
     Where where = Where.of(server.get("/threads/by-argument/stage-elsewhere?who=a"));
 
     assertThat(where.thread()).startsWith("limiter-call-");
-    assertThat(where.request()).isEqualTo("/threads/by-argument/stage-elsewhere");
+    assertThat(where.request()).isEqualTo(path("/threads/by-argument/stage-elsewhere"));
   }
 
   @ParameterizedTest
@@ -123,7 +124,7 @@ class ThreadsTest {
     Where where = Where.of(server.get("/threads/" + route));
 
     assertThat(where.thread()).isEqualTo(ThreadRoutes.OWN_POOL);
-    assertThat(where.request()).startsWith("/threads/").endsWith("own-pool");
+    assertThat(where.request()).startsWith(path("/threads/")).endsWith("own-pool");
   }
 
   @Test
@@ -144,7 +145,7 @@ class ThreadsTest {
             "Content-Type",
             "multipart/form-data; boundary=b");
 
-    assertThat(Where.of(answer).request()).isEqualTo("/threads/upload");
+    assertThat(Where.of(answer).request()).isEqualTo(path("/threads/upload"));
     assertThat(answer.body()).endsWith("|a.txt:hello");
   }
 

@@ -356,7 +356,7 @@ class DenialPartsTest {
               .isEqualTo(
                   """
                   {"message":"Too Many Requests","logref":"rate_limited","_links":{"self":{"href":"%s","templated":false}},"_embedded":{"errors":[{"message":"Too many requests, try again later"}]}}"""
-                      .formatted(path));
+                      .formatted(HttpService.path(path)));
           assertThat(HttpService.field(denied, "Content-Type")).isEqualTo("application/json");
           assertThat(HttpService.field(denied, "Content-Length"))
               .isEqualTo(Integer.toString(denied.body().length()));

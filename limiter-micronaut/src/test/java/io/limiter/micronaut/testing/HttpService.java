@@ -30,7 +30,7 @@ public class HttpService implements AutoCloseable {
    */
   private static final String CONTEXT_PATH = System.getProperty("test.context.path", "");
 
-  private static final String ENDPOINTS_PATH = "/ops";
+  private static final String ENDPOINTS_PATH = "/ops/";
   private static final Pattern ENDPOINT = Pattern.compile("/(health|limits|prometheus)\\b.*");
 
   private final EmbeddedServer server;
@@ -152,7 +152,8 @@ public class HttpService implements AutoCloseable {
   private URI uri(String path) {
     boolean moved = !CONTEXT_PATH.isEmpty() && ENDPOINT.matcher(path).matches();
     int to = moved ? context().getRequiredProperty("endpoints.all.port", Integer.class) : port();
-    return URI.create("http://localhost:" + to + path(moved ? ENDPOINTS_PATH + path : path));
+    return URI.create(
+        "http://localhost:" + to + path(moved ? ENDPOINTS_PATH + path.substring(1) : path));
   }
 
   private HttpRequest request(String method, String path, String body, String... headers) {
