@@ -55,8 +55,17 @@ public interface ConnectionSource extends AutoCloseable {
   }
 
   /**
+   * Completes with whether the server, which these connections take for a single one, is a node of
+   * a Redis Cluster; at the latest when the first connection is warm and Redis has answered. Never
+   * fails. By default false.
+   */
+  default CompletionStage<Boolean> isClusterNode() {
+    return CompletableFuture.completedFuture(false);
+  }
+
+  /**
    * Gives the connections that this source opens later to their user, who asks them directly from
-   * then on. By default this source is asked for every command.
+   * then on; again if others take their place. By default this source is asked for every command.
    */
   default void whenOpened(Consumer<ConnectionSource> user) {}
 

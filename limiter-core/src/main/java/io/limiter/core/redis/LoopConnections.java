@@ -109,6 +109,11 @@ public final class LoopConnections implements ConnectionSource {
   }
 
   @Override
+  public CompletionStage<Boolean> isClusterNode() {
+    return log.isClusterNode();
+  }
+
+  @Override
   public CompletionStage<Boolean> firstAttempt() {
     CompletionStage<Boolean> all = CompletableFuture.completedFuture(true);
     for (ManagedConnection connection : connections) {

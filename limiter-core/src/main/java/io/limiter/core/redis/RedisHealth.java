@@ -33,22 +33,16 @@ public final class RedisHealth {
 
   private static final String CLUSTER = "Redis Cluster";
 
-  private final ConnectionSource connections;
+  private final RedisNodes nodes;
   private final String keyPrefix;
-  private final NodeBreakers breakers;
   private final Function<byte[], CompletionStage<?>> decide;
 
   /**
    * @param decide takes a unit of a rule, so that a key is written
    */
-  RedisHealth(
-      ConnectionSource connections,
-      RedisSettings settings,
-      NodeBreakers breakers,
-      Function<byte[], CompletionStage<?>> decide) {
-    this.connections = connections;
-    this.keyPrefix = settings.prefix();
-    this.breakers = breakers;
+  RedisHealth(RedisNodes nodes, String keyPrefix, Function<byte[], CompletionStage<?>> decide) {
+    this.nodes = nodes;
+    this.keyPrefix = keyPrefix;
     this.decide = decide;
   }
 
@@ -60,10 +54,11 @@ public final class RedisHealth {
    */
   public CompletionStage<List<NodeStatus>> check() {
     List<CompletableFuture<NodeStatus>> asked = new ArrayList<>();
-    if (connections instanceof ClusterSource cluster) {
-      nodes(cluster).forEach((node, key) -> asked.add(ask(node, key)));
+    ClusterSource cluster = nodes.cluster;
+    if (cluster == null) {
+      asked.add(ask(nodes.connections.name(), key(0)));
     } else {
-      asked.add(ask(connections.name(), key(0)));
+      nodes(cluster).forEach((node, key) -> asked.add(ask(node, key)));
     }
     return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new))
         .thenApply(all -> asked.stream().map(CompletableFuture::join).toList());
@@ -74,17 +69,17 @@ public final class RedisHealth {
    * server.
    */
   public List<String> warnings() {
-    return connections.warnings();
+    return nodes.connections.warnings();
   }
 
   /** A key of each node. Slots without a known node are reported under the Cluster itself. */
   private Map<String, byte[]> nodes(ClusterSource cluster) {
-    Map<String, byte[]> nodes = new LinkedHashMap<>();
+    Map<String, byte[]> keys = new LinkedHashMap<>();
     for (int i = 0; i < SLOTS; i++) {
       byte[] key = key(i);
-      nodes.putIfAbsent(owner(cluster, SlotHash.getSlot(key)), key);
+      keys.putIfAbsent(owner(cluster, SlotHash.getSlot(key)), key);
     }
-    return nodes;
+    return keys;
   }
 
   private static String owner(ClusterSource cluster, int slot) {
@@ -109,7 +104,7 @@ public final class RedisHealth {
 
   private NodeStatus status(String node, @Nullable Throwable failure) {
     return new NodeStatus(
-        node, Optional.ofNullable(failure).map(RedisHealth::known), breakers.isOpen(node));
+        node, Optional.ofNullable(failure).map(RedisHealth::known), nodes.breakers.isOpen(node));
   }
 
   private static StoreException known(Throwable failure) {

@@ -33,7 +33,7 @@ final class RedisNodes {
    * The same connections, if they are those of a Cluster, where keys of several slots need several
    * scripts; otherwise null.
    */
-  final @Nullable ClusterSource cluster;
+  volatile @Nullable ClusterSource cluster;
 
   /** Whether each command has keys of one slot only. */
   volatile boolean bySlot;
@@ -60,14 +60,30 @@ final class RedisNodes {
   RedisNodes(
       ConnectionSource connections, NodeBreakers breakers, Timer timer, LongSupplier nanoTime) {
     this.connections = connections;
-    this.cluster = connections instanceof ClusterSource nodes ? nodes : null;
-    this.bySlot = cluster != null;
     this.breakers = breakers;
     this.only = breakers.of(connections.name());
     this.timer = timer;
     this.nanoTime = nanoTime;
     this.source = connections;
-    connections.whenOpened(opened -> this.connections = opened);
+    use(connections);
+    connections.whenOpened(this::use);
+  }
+
+  private void use(ConnectionSource opened) {
+    if (opened instanceof ClusterSource nodes) {
+      bySlot = true;
+      cluster = nodes;
+    }
+    connections = opened;
+    var unused =
+        opened
+            .isClusterNode()
+            .thenAccept(
+                node -> {
+                  if (node) {
+                    bySlot = true;
+                  }
+                });
   }
 
   /**

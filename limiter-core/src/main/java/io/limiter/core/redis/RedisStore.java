@@ -144,7 +144,7 @@ public final class RedisStore implements LimitStore {
                             scripts.decide(), script, settings.batchSize(), () -> nodes.bySlot))
                 .orElse(null);
     this.units = new UnitScripts(nodes, scripts, settings);
-    this.health = new RedisHealth(connections, settings, breakers, this::decideHealth);
+    this.health = new RedisHealth(nodes, settings.prefix(), this::decideHealth);
   }
 
   @Override

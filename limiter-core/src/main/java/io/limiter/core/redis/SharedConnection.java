@@ -64,6 +64,11 @@ public final class SharedConnection implements ConnectionSource {
   }
 
   @Override
+  public CompletionStage<Boolean> isClusterNode() {
+    return log.isClusterNode();
+  }
+
+  @Override
   public CompletionStage<Boolean> firstAttempt() {
     return connection.firstAttempt();
   }

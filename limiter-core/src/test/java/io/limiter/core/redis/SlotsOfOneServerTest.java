@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.Charge;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
@@ -33,7 +34,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * A server that has all slots and takes only keys of one slot in a command, as a proxy of a Redis
@@ -90,11 +91,34 @@ class SlotsOfOneServerTest {
     group.shutdownGracefully(0, 1, TimeUnit.SECONDS);
   }
 
-  private void open(RedisSettings settings) {
+  /** How it is known that a command may have keys of one slot only. */
+  enum Known {
+    BY_SETTING,
+    BY_INFO,
+    BY_CROSSSLOT
+  }
+
+  private void open(Known known) {
+    RedisSettings settings = known == Known.BY_SETTING ? SETTINGS.withBySlot() : SETTINGS;
     LoopConnections connections =
         LoopConnections.open(List.of(loop), RedisURI.create(server.uri()), settings);
     assertThat(connections.firstAttempt()).succeedsWithin(READY).isEqualTo(true);
-    store = new RedisStore(connections, settings);
+    assertThat(connections.isClusterNode()).succeedsWithin(READY).isEqualTo(true);
+    store =
+        new RedisStore(known == Known.BY_INFO ? connections : new Unknown(connections), settings);
+  }
+
+  /** As a proxy that does not state what stands behind it. */
+  private record Unknown(ConnectionSource connections) implements ConnectionSource {
+    @Override
+    public RedisClusterAsyncCommands<byte[], byte[]> commands() {
+      return connections.commands();
+    }
+
+    @Override
+    public void close() {
+      connections.close();
+    }
   }
 
   private static LimitRequest call(String policy, long count, Subject subject) {
@@ -110,9 +134,9 @@ class SlotsOfOneServerTest {
   }
 
   @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void callsOfManySubjectsInOneTurnAreDecidedByRedis(boolean configured) {
-    open(configured ? SETTINGS.withBySlot() : SETTINGS);
+  @EnumSource(Known.class)
+  void callsOfManySubjectsInOneTurnAreDecidedByRedis(Known known) {
+    open(known);
     List<CompletableFuture<Verdict>> turn =
         CompletableFuture.supplyAsync(
                 () ->
@@ -127,14 +151,14 @@ class SlotsOfOneServerTest {
     assertThat(verdicts).extracting(Verdict::decidedBy).containsOnly(DecidedBy.STORE);
     assertThat(verdicts.stream().filter(Verdict::allowed)).hasSize(20);
     assertThat(log.messages())
-        .hasSize(configured ? 0 : 1)
+        .hasSize(known == Known.BY_CROSSSLOT ? 1 : 0)
         .allMatch(message -> message.contains("limiter.redis.slots"));
   }
 
   @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void aCallOfTwoSubjectsTakesFromBothOrFromNone(boolean configured) {
-    open(configured ? SETTINGS.withBySlot() : SETTINGS);
+  @EnumSource(Known.class)
+  void aCallOfTwoSubjectsTakesFromBothOrFromNone(Known known) {
+    open(known);
     LimitRequest everybody = call("everybody", 2, Subject.global());
 
     assertThat(decide(of("ada").and(everybody)).allowed()).isTrue();
@@ -146,7 +170,7 @@ class SlotsOfOneServerTest {
 
   @Test
   void unitsOfSeveralSubjectsAreGivenBack() {
-    open(SETTINGS);
+    open(Known.BY_CROSSSLOT);
     LimitRequest both = of("ada").and(of("bob"));
     Verdict verdict = decide(both);
 
@@ -156,7 +180,7 @@ class SlotsOfOneServerTest {
 
   @Test
   void severalSubjectsAreResetTogether() {
-    open(SETTINGS);
+    open(Known.BY_CROSSSLOT);
     LimitRequest both = of("ada").and(of("bob"));
     decide(of("ada"));
     decide(of("bob"));

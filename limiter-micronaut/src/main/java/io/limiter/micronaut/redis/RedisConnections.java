@@ -16,6 +16,7 @@ import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration.Connections;
 import io.limiter.micronaut.config.RedisConfiguration.SentinelConfiguration;
+import io.limiter.micronaut.config.RedisConfiguration.Slots;
 import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Context;
@@ -186,7 +187,11 @@ final class RedisConnections {
     }
     RedisURI uri = withLogin(redis.getUri().orElse(redis), sentinels);
     return PendingConnections.open(
-        ConnectionSource.name(uri), () -> standalone(uri, limiter, settings, server));
+        ConnectionSource.name(uri),
+        () -> standalone(uri, limiter, settings, server),
+        limiter.slots() == Slots.PROXY
+            ? null
+            : () -> ClusterConnections.open(List.of(uri), settings));
   }
 
   /** Returns a copy for the limiter alone if its sentinels need a password. */
@@ -276,15 +281,29 @@ final class RedisConnections {
    * Connections that another thread opens while the application continues to start: Lettuce's work
    * before its first packet, mainly class loading, takes up to a tenth of a start. Until they are
    * open, Redis counts as not connected.
+   *
+   * <p>If the server turns out to be a node of a Redis Cluster, connections to all nodes take their
+   * place.
    */
   static final class PendingConnections implements ConnectionSource {
 
-    private final String name;
-    private final CompletableFuture<ConnectionSource> opening = new CompletableFuture<>();
-    private volatile @Nullable ConnectionSource opened;
+    /** Longer than the calls that are on their way when others take the place of connections. */
+    private static final long REPLACED_SECONDS = 10;
 
-    private PendingConnections(String name) {
+    private final String name;
+    private final @Nullable Supplier<ConnectionSource> ofCluster;
+    private final CompletableFuture<ConnectionSource> opening = new CompletableFuture<>();
+
+    /** Done when it is known whether they stay, and others that take their place were tried. */
+    private final CompletableFuture<?> settled = new CompletableFuture<>();
+
+    private final List<Consumer<ConnectionSource>> users = new ArrayList<>();
+    private volatile @Nullable ConnectionSource opened;
+    private boolean closed;
+
+    private PendingConnections(String name, @Nullable Supplier<ConnectionSource> ofCluster) {
       this.name = name;
+      this.ofCluster = ofCluster;
     }
 
     /**
@@ -293,22 +312,85 @@ final class RedisConnections {
      * @param name the connections' name, in messages
      * @param open may block for a bounded time; {@link #firstAttempt} fails with the exception that
      *     it throws
+     * @param ofCluster opens those that take their place if the server is a node of a Redis
+     *     Cluster; null if they stay in any case
      */
-    static PendingConnections open(String name, Supplier<ConnectionSource> open) {
-      PendingConnections pending = new PendingConnections(name);
-      Thread thread = new Thread(() -> pending.complete(open), "limiter-connect");
+    static PendingConnections open(
+        String name,
+        Supplier<ConnectionSource> open,
+        @Nullable Supplier<ConnectionSource> ofCluster) {
+      PendingConnections pending = new PendingConnections(name, ofCluster);
+      onThreadOfItsOwn(() -> pending.complete(open));
+      return pending;
+    }
+
+    private static void onThreadOfItsOwn(Runnable task) {
+      Thread thread = new Thread(task, "limiter-connect");
       thread.setDaemon(true);
       thread.start();
-      return pending;
     }
 
     private void complete(Supplier<ConnectionSource> open) {
       try {
         ConnectionSource connections = open.get();
-        opened = connections;
+        use(connections);
         opening.complete(connections);
+        var unused =
+            connections
+                .isClusterNode()
+                .thenAccept(
+                    node -> {
+                      if (node && ofCluster != null) {
+                        onThreadOfItsOwn(() -> replace(connections, ofCluster));
+                      } else {
+                        settled.complete(null);
+                      }
+                    });
       } catch (RuntimeException | LinkageError impossible) {
         opening.completeExceptionally(impossible);
+      }
+    }
+
+    private synchronized void use(ConnectionSource connections) {
+      opened = connections;
+      users.forEach(user -> user.accept(connections));
+    }
+
+    private void replace(ConnectionSource one, Supplier<ConnectionSource> open) {
+      ConnectionSource cluster = open.get();
+      var unused =
+          cluster
+              .firstAttempt()
+              .thenAccept(
+                  tried -> {
+                    if (!reaches(cluster)) {
+                      LOG.warn(
+                          "{} answers, but no node of its Redis Cluster does at the address that the Cluster states, so the fallback decides what the other nodes hold",
+                          name);
+                      cluster.close();
+                    } else if (takePlace(cluster)) {
+                      CompletableFuture.delayedExecutor(REPLACED_SECONDS, TimeUnit.SECONDS)
+                          .execute(one::close);
+                    } else {
+                      cluster.close();
+                    }
+                    settled.complete(null);
+                  });
+    }
+
+    private synchronized boolean takePlace(ConnectionSource cluster) {
+      if (!closed) {
+        use(cluster);
+      }
+      return !closed;
+    }
+
+    private static boolean reaches(ConnectionSource cluster) {
+      try {
+        cluster.commands();
+        return true;
+      } catch (StoreException unreachable) {
+        return false;
       }
     }
 
@@ -329,7 +411,13 @@ final class RedisConnections {
     /** Fails if the connections cannot be opened at all, for a reason other than Redis. */
     @Override
     public CompletionStage<Boolean> firstAttempt() {
-      return opening.thenCompose(ConnectionSource::firstAttempt);
+      return opening
+          .thenCompose(ConnectionSource::firstAttempt)
+          .thenCompose(
+              warm ->
+                  warm
+                      ? settled.thenApply(known -> true)
+                      : CompletableFuture.completedFuture(false));
     }
 
     @Override
@@ -339,8 +427,12 @@ final class RedisConnections {
     }
 
     @Override
-    public void whenOpened(Consumer<ConnectionSource> user) {
-      var unused = opening.thenAccept(user);
+    public synchronized void whenOpened(Consumer<ConnectionSource> user) {
+      users.add(user);
+      ConnectionSource there = opened;
+      if (there != null) {
+        user.accept(there);
+      }
     }
 
     @Override
@@ -354,6 +446,14 @@ final class RedisConnections {
     /** Also closes connections that are opened afterwards. */
     @Override
     public void close() {
+      ConnectionSource there;
+      synchronized (this) {
+        closed = true;
+        there = opened;
+      }
+      if (there != null) {
+        there.close();
+      }
       var unused = opening.thenAccept(ConnectionSource::close);
     }
   }

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.testing.ClusterGroup;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateRule;
@@ -20,7 +21,7 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A service whose {@code redis.uris} name a Redis Cluster. */
+/** A service whose {@code redis.uris}, or {@code redis.uri}, name a Redis Cluster. */
 class ClusterServiceTest {
 
   private static final String SPEC = "ClusterServiceTest";
@@ -34,15 +35,41 @@ class ClusterServiceTest {
 
   @Test
   void limitsHoldOverAllItsNodes() {
+    assertLimited("redis.uris", group.uris(), group.servers());
+  }
+
+  /** Its first calls are decided by all nodes; the connections to the one are closed later. */
+  @Test
+  void anyOneOfItsNodesIsEnough() {
+    List<RedisProcess> others = group.servers().subList(1, group.servers().size());
+
+    try (RecordedLog log = RecordedLog.ofInfo("io.limiter")) {
+      assertLimited("redis.uri", group.uris().get(0), others);
+
+      assertThat(log.messages())
+          .filteredOn(line -> line.contains("is one node of a Redis Cluster: name several"))
+          .hasSize(1);
+      assertThat(log.messages())
+          .filteredOn(line -> line.endsWith(": 3 primaries, one connection to each"))
+          .hasSize(1);
+    }
+  }
+
+  private void assertLimited(String setting, Object address, List<RedisProcess> connectedOnce) {
     try (HttpService server =
         HttpService.start(
             SPEC,
             Map.of(
-                "redis.uris", group.uris(),
-                "redis.client-name", "limits",
-                "limiter.redis.connections", "event-loop",
-                "limiter.redis.deadline", "5s",
-                "limiter.redis.warm-up", "5s"))) {
+                setting,
+                address,
+                "redis.client-name",
+                "limits",
+                "limiter.redis.connections",
+                "event-loop",
+                "limiter.redis.deadline",
+                "5s",
+                "limiter.redis.warm-up",
+                "5s"))) {
       for (int i = 0; i < 20; i++) {
         assertThat(get(server, "key-" + i)).as("caller %d", i).isEqualTo(200);
       }
@@ -54,7 +81,7 @@ class ClusterServiceTest {
 
       FallbackCounts fallbacks = server.bean(FallbackCounts.class);
       assertThat(fallbacks.of(Fallback.LOCAL)).isZero();
-      for (RedisProcess node : group.servers()) {
+      for (RedisProcess node : connectedOnce) {
         assertThat(limiters(node)).as("connections to one node").hasSize(1);
       }
     }

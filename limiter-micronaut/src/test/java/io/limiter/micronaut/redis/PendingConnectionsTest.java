@@ -38,7 +38,8 @@ class PendingConnectionsTest {
           () -> {
             opener.set(Thread.currentThread());
             return opened.join();
-          });
+          },
+          null);
 
   @Test
   void commandsFailUntilTheConnectionsAreOpen() {
@@ -111,7 +112,8 @@ class PendingConnectionsTest {
           "Redis at redis.example:6379",
           () -> {
             throw new IllegalStateException("Lettuce 6.2.0 is too old");
-          });
+          },
+          null);
     }
   }
 

@@ -8,6 +8,8 @@ import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -112,6 +114,14 @@ public final class ConnectionLog {
     check.look(commands);
   }
 
+  /**
+   * Completes once the first server has been asked: with true if it is a node of a Redis Cluster,
+   * and with false if it is not, or does not answer that.
+   */
+  public CompletionStage<Boolean> isClusterNode() {
+    return check.clusterNode.copy();
+  }
+
   /** Sentences about the servers that were connected so far. */
   public List<String> warnings() {
     return check.warned.stream().map(warning -> node + ' ' + warning).sorted().toList();
@@ -158,6 +168,7 @@ public final class ConnectionLog {
     private final Set<String> warned;
     private final boolean ofCluster;
     private final AtomicBoolean looked = new AtomicBoolean();
+    private final CompletableFuture<Boolean> clusterNode = new CompletableFuture<>();
 
     /**
      * @param node the name of the node in messages
@@ -179,17 +190,17 @@ public final class ConnectionLog {
                 .info("server")
                 .thenCombine(commands.info("memory"), (server, memory) -> server + '\n' + memory)
                 .thenCombine(commands.info("cluster"), (known, cluster) -> known + '\n' + cluster)
-                .thenApply(
-                    info ->
-                        warnings(info, ofCluster).stream()
-                            .map(warning -> product(info) + warning)
-                            .toList())
-                .thenAccept(
-                    warnings ->
-                        warnings.stream()
-                            .filter(warned::add)
-                            .forEach(warning -> log.warn("{} {}", node, warning)));
+                .thenAccept(this::know)
+                .whenComplete((known, failure) -> clusterNode.complete(false));
       }
+    }
+
+    private void know(String info) {
+      warnings(info, ofCluster).stream()
+          .map(warning -> product(info) + warning)
+          .filter(warned::add)
+          .forEach(warning -> log.warn("{} {}", node, warning));
+      clusterNode.complete(CLUSTER.matcher(info).find());
     }
 
     /**
@@ -210,7 +221,7 @@ public final class ConnectionLog {
       List<String> warnings = new ArrayList<>();
       if (!ofCluster && CLUSTER.matcher(info).find()) {
         warnings.add(
-            "is one node of a Redis Cluster, and the fallback decides what other nodes hold: name the nodes in redis.uris instead of redis.uri");
+            "is one node of a Redis Cluster: name several of its nodes in redis.uris instead of redis.uri, so that each start finds one of them");
       }
       Matcher version = VERSION.matcher(info);
       if (version.find()) {

@@ -62,7 +62,7 @@ class ServerCheckTest {
       }
       assertNamedOnce(
           redis,
-          "is one node of a Redis Cluster, and the fallback decides what other nodes hold: name the nodes in redis.uris instead of redis.uri");
+          "is one node of a Redis Cluster: name several of its nodes in redis.uris instead of redis.uri, so that each start finds one of them");
     }
     assertThat(ServerCheck.warnings("cluster_enabled:1\r\n", true)).isEmpty();
     assertThat(ServerCheck.warnings("cluster_enabled:0\r\n", false)).isEmpty();
