@@ -46,10 +46,11 @@ class SlowRedisTest {
   }
 
   @Test
-  @DisplayName("F5: replies come after twice the deadline")
+  @DisplayName("F5: replies come after four times the deadline")
   void aLateReplyIsNotGivenToAnotherCall() {
     try (FaultBench bench = FaultBench.start()) {
-      bench.proxy.delay(DEADLINE.multipliedBy(2));
+      // So late that a stalled machine, for which deadlines are extended, is not as late.
+      bench.proxy.delay(DEADLINE.multipliedBy(4));
       Load load = Load.start(bench.limiter, unlikeCalls(5), 200);
       pass(Duration.ofMillis(500));
       assertThat(fromStore(load.answeredSoFar())).isEmpty();
