@@ -184,9 +184,9 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     }
     collected.add((TimedCommand<byte[], byte[], byte[]>) timed);
     collectedMicros += decision.micros();
-    if (decision.isFull(collected.size())) {
+    if (decision.isFull(collected.size(), collectedMicros)) {
       sendCollected(context);
-      context.flush();
+      context.flush(); // Redis decides these while the loop collects others
     } else if (!scheduled) {
       scheduled = true;
       try {

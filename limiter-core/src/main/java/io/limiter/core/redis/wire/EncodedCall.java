@@ -212,15 +212,18 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
    * @param theirMicros their {@link #micros} together
    */
   public boolean mayJoin(EncodedCall first, int size, int theirMicros) {
-    return batching == first.batching
-        && slot == first.slot
-        && !isFull(size)
-        && theirMicros + micros <= DecisionBatching.MAX_MICROS;
+    return batching == first.batching && slot == first.slot && !isFull(size, theirMicros);
   }
 
-  /** Whether a command that has so many calls, among them this one, takes no other. */
-  public boolean isFull(int size) {
-    return batching == null || size >= batching.most;
+  /**
+   * Whether a command of so many calls has no room for one more like this.
+   *
+   * @param theirMicros their {@link #micros} together
+   */
+  public boolean isFull(int size, int theirMicros) {
+    return batching == null
+        || size >= batching.most
+        || theirMicros + micros > DecisionBatching.MAX_MICROS;
   }
 
   @Override

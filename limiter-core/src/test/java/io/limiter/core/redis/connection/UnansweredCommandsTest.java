@@ -331,6 +331,18 @@ class UnansweredCommandsTest {
     assertThat(decisions).allMatch(TimedCommand::isHandedOver);
   }
 
+  /** So Redis decides while the loop still collects. */
+  @Test
+  void decisionsThatTakeNoOtherAreSentWithinTheTurn() {
+    Policy many = Policy.of("policy", SlidingWindowLog.of(10_000, Duration.ofSeconds(1)));
+    LimitRequest costly = LimitRequest.of(many, Subject.global()).withCost(2_800);
+
+    decisions(1, costly);
+    assertThat(channel.<Object>readOutbound()).isNull();
+    decisions(1, costly);
+    assertThat(channel.<Object>readOutbound()).isInstanceOf(DecisionBatch.class);
+  }
+
   @Test
   void aDecisionAloneIsSentAsItIs() {
     TimedCommand<byte[], byte[], byte[]> decision = inOneTurn(1, sent -> {}).get(0);
@@ -534,10 +546,16 @@ class UnansweredCommandsTest {
   }
 
   private List<TimedCommand<byte[], byte[], byte[]>> decisions(int number, Subject subject) {
+    return decisions(
+        number,
+        LimitRequest.of(
+            Policy.of("policy", SlidingWindowLog.of(1, Duration.ofSeconds(1))), subject));
+  }
+
+  private List<TimedCommand<byte[], byte[], byte[]>> decisions(int number, LimitRequest request) {
     EncodedCall call =
         EncodedCall.of(
-            LimitRequest.of(
-                Policy.of("policy", SlidingWindowLog.of(1, Duration.ofSeconds(1))), subject),
+            request,
             Mode.ACQUIRE,
             RedisSettings.defaults()::name,
             stack -> new EncodedStack(stack, List.of(), () -> 0),
