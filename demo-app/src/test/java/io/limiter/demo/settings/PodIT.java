@@ -34,6 +34,8 @@ class PodIT {
     link(variables, "REDIS", "tcp://10.0.0.11:6379");
     link(variables, "LIMITER", "tcp://10.0.0.12:8080");
     link(variables, "LIMITER_DEMO", "tcp://10.0.0.13:8080");
+    link(variables, "LIMITER_POLICIES_SEARCH", "tcp://10.0.0.14:8080");
+    link(variables, "LIMITER_ROUTES", "tcp://10.0.0.15:8080");
     URI redis = URI.create(RedisFixture.uri());
     variables.put("REDIS_URI", redis.toString()); // else the demo starts its own
     String file = PackedService.yaml(Map.of("limiter.redis.key-prefix", "test:pod:"));

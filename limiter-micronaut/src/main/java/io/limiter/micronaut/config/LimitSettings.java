@@ -220,6 +220,7 @@ public final class LimitSettings {
     return layers.stream()
         .filter(VariableLayer.class::isInstance)
         .flatMap(layer -> ((VariableLayer) layer).unused().stream())
+        .filter(variable -> !UnknownSettings.isOfAService(variable))
         .toList();
   }
 

@@ -52,7 +52,9 @@ final class UnknownSettings {
   private static final String SECRET_VARIABLE = "LIMITER_KEY_SECRET";
 
   /** Variables that Kubernetes sets for a service named limiter or limiter-something. */
-  private static final Pattern KUBERNETES = Pattern.compile(".*(_SERVICE_|_PORT).*");
+  private static final Pattern KUBERNETES =
+      Pattern.compile(
+          ".*_(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_\\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?)");
 
   /** System properties and variables of this project's own tests. */
   private static final Pattern TESTS =
@@ -134,7 +136,7 @@ final class UnknownSettings {
     if (!name.startsWith(variable(LimiterConfiguration.PREFIX) + '_')
         || KNOWN.stream().anyMatch(setting -> variable(setting).equals(name))
         || LimitSettings.FREE.stream().anyMatch(prefix -> name.startsWith(variable(prefix) + '_'))
-        || KUBERNETES.matcher(name).matches()
+        || isOfAService(name)
         || isOfOthers(name)
         || !warned.add(raw)) {
       return;
@@ -152,6 +154,11 @@ final class UnknownSettings {
               .map(setting -> "; did you mean " + setting + '?')
               .orElse(""));
     }
+  }
+
+  /** Whether Kubernetes sets a variable of this name for a service. */
+  static boolean isOfAService(String variable) {
+    return KUBERNETES.matcher(variable).matches();
   }
 
   private static boolean isOurs(String name) {
