@@ -20,12 +20,6 @@ public final class EncodedLog {
   private static final int HEADER = 37;
   private static final int VERSION = 16;
 
-  /**
-   * Makes fingerprints differ from those of the release before, whose keys live for a shorter time:
-   * only where its own rules wrote a value does a script know how long the key lives.
-   */
-  private static final int LONGER_LIFE = 1;
-
   private final byte[] plan;
   private final int fingerprint;
   private final int[] wireOrder;
@@ -52,7 +46,6 @@ public final class EncodedLog {
     }
     CRC32 crc = new CRC32();
     crc.update(numbers.array());
-    crc.update(LONGER_LIFE);
     // 0 marks a log without the cursors of any stack.
     this.fingerprint = crc.getValue() == 0 ? 1 : (int) crc.getValue();
     ByteBuffer all = ByteBuffer.allocate(numbers.capacity() + HEADER + 4 * rules.size());

@@ -34,8 +34,7 @@
 --
 -- A key lives for a sixteenth longer than it is needed, and GRACE. So time is divided into sixteenths of that need, and
 -- only the first write in each sets the time to live; the others keep it (KEEPTTL), which costs Redis much less. This
--- needs values that rules with the same time to live wrote: it follows from the fingerprint. Keys of the release before
--- lived for a shorter time, so its fingerprints are others.
+-- needs values that rules with the same time to live wrote: it follows from the fingerprint.
 --
 -- Returns for each key its status (1 byte), then the report of log.lua, then that of cells.lua. The status is the
 -- decision about this charge. The caller does not decide again.
