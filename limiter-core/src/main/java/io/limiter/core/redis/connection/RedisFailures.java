@@ -67,11 +67,11 @@ public final class RedisFailures {
             of(
                 "(?:unknown|unsupported) command " + NAME,
                 "it does not have %s, which the limiter needs",
-                "use a server that has it, without a proxy"),
+                "use a server that has it, without a proxy; the address of a sentinel begins with redis-sentinel://"),
             of(
                 "unknown (?:redis )?command|command \\S{1,40} not support",
                 "it does not have a command that the limiter needs",
-                "use a server that has it, without a proxy"),
+                "use a server that has it, without a proxy; the address of a sentinel begins with redis-sentinel://"),
             of(
                 "not allowed from script",
                 "it forbids a command in scripts that the limiter needs, such as TIME",

@@ -98,7 +98,7 @@ class LinesOfFaultsTest {
     try (RedisProcess without = RedisProcess.onFreePort("--rename-command", "EVALSHA", "").start();
         LoopConnections connections = open(without.uri())) {
       assertOneLine(
-          "WARN No connection to %s yet: it answered with the error ERR (it does not have EVALSHA, which the limiter needs: use a server that has it, without a proxy)",
+          "WARN No connection to %s yet: it answered with the error ERR (it does not have EVALSHA, which the limiter needs: use a server that has it, without a proxy; the address of a sentinel begins with redis-sentinel://)",
           connections);
     }
   }
