@@ -98,11 +98,26 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
         || !plans.methods(LimitPlan::decidedByRequest).isEmpty();
   }
 
+  private int orderOfBean(BeanDefinition<?> filter) {
+    if (!Ordered.class.isAssignableFrom(filter.getBeanType())) {
+      return Ordered.LOWEST_PRECEDENCE;
+    }
+    if (hasDefaultOrder(filter)) {
+      return 0;
+    }
+    try {
+      return ((Ordered) beans.getBean(filter)).getOrder();
+    } catch (
+        RuntimeException unknown) { // such as that of a filter of a scope that is not there yet
+      LOG.debug("The order of {} is not known at the start", filter.getBeanType(), unknown);
+      return Ordered.LOWEST_PRECEDENCE;
+    }
+  }
+
   /** Whether its order, 0, is that of {@link Ordered} itself. */
   private static boolean hasDefaultOrder(BeanDefinition<?> filter) {
     try {
-      return Ordered.class.isAssignableFrom(filter.getBeanType())
-          && filter.getBeanType().getMethod("getOrder").getDeclaringClass() == Ordered.class;
+      return filter.getBeanType().getMethod("getOrder").getDeclaringClass() == Ordered.class;
     } catch (NoSuchMethodException e) {
       return false; // in a native image, which does not list the methods of filters
     }
@@ -110,10 +125,7 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
 
   /** As Micronaut finds it: by {@link Order}, which counts for methods only, else by the bean. */
   private int earliestOrder(BeanDefinition<?> filter) {
-    int ofBean =
-        Ordered.class.isAssignableFrom(filter.getBeanType())
-            ? ((Ordered) beans.getBean(filter)).getOrder()
-            : Ordered.LOWEST_PRECEDENCE;
+    int ofBean = orderOfBean(filter);
     int earliest =
         HttpFilter.class.isAssignableFrom(filter.getBeanType()) ? ofBean : Integer.MAX_VALUE;
     for (ExecutableMethod<?, ?> method : filter.getExecutableMethods()) {

@@ -24,6 +24,7 @@ import io.micronaut.http.filter.HttpFilter;
 import io.micronaut.http.filter.HttpServerFilter;
 import io.micronaut.http.filter.ServerFilterChain;
 import io.micronaut.http.server.annotation.PreMatching;
+import io.micronaut.runtime.http.scope.RequestScope;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -79,6 +80,7 @@ class FilterOrdersTest {
     "HttpServerFilter/annotated-behind, 200",
     "HttpServerFilter/behind, 429",
     "HttpServerFilter/before, 200",
+    "HttpServerFilter/of-requests, 429",
     "HttpFilter/none, 200",
   })
   void aFilterBehindTheGateIsLimited(String kind, int second) {
@@ -224,6 +226,17 @@ class FilterOrdersTest {
   @Filter("/proxied/HttpServerFilter/behind")
   @Requires(property = "spec.name", value = SPEC)
   static class LegacyBehind extends LegacyProxy {
+    @Override
+    public int getOrder() {
+      return BEHIND;
+    }
+  }
+
+  /** At the start there is no request, and so no bean that could be asked for its order. */
+  @RequestScope
+  @Filter("/proxied/HttpServerFilter/of-requests")
+  @Requires(property = "spec.name", value = SPEC)
+  static class LegacyOfRequests extends LegacyProxy {
     @Override
     public int getOrder() {
       return BEHIND;
