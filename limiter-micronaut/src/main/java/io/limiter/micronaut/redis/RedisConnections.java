@@ -357,7 +357,15 @@ final class RedisConnections {
     }
 
     private void replace(ConnectionSource one, Supplier<ConnectionSource> open) {
-      ConnectionSource cluster = open.get();
+      ConnectionSource cluster;
+      try {
+        cluster = open.get();
+      } catch (RuntimeException | LinkageError impossible) {
+        LOG.warn(
+            "The other nodes of the Redis Cluster of {} cannot be connected to", name, impossible);
+        settled.complete(null);
+        return;
+      }
       var unused =
           cluster
               .firstAttempt()
@@ -446,15 +454,18 @@ final class RedisConnections {
     /** Also closes connections that are opened afterwards. */
     @Override
     public void close() {
-      ConnectionSource there;
       synchronized (this) {
         closed = true;
-        there = opened;
       }
-      if (there != null) {
-        there.close();
-      }
-      var unused = opening.thenAccept(ConnectionSource::close);
+      var unused =
+          opening.thenAccept(
+              first -> {
+                first.close();
+                ConnectionSource last = opened;
+                if (last != null && last != first) {
+                  last.close();
+                }
+              });
     }
   }
 

@@ -11,6 +11,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.SharedConnection;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Factory;
@@ -21,6 +22,7 @@ import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -85,6 +87,34 @@ class PendingConnectionsTest {
   }
 
   @Test
+  void aClusterThatCannotBeOpenedLeavesTheNode() {
+    Counted node =
+        new Counted() {
+          @Override
+          public CompletionStage<Boolean> isClusterNode() {
+            return CompletableFuture.completedFuture(true);
+          }
+        };
+    try (RecordedLog log = RecordedLog.of(RedisConnections.class)) {
+      RedisConnections.PendingConnections alone =
+          RedisConnections.PendingConnections.open(
+              "Redis at redis.example:6379",
+              () -> node,
+              () -> {
+                throw new IllegalStateException("Lettuce 6.2.0 is too old");
+              });
+
+      assertThat(alone.firstAttempt()).succeedsWithin(SOON).isEqualTo(true);
+      assertThat(log.messages())
+          .containsExactly(
+              "The other nodes of the Redis Cluster of Redis at redis.example:6379 cannot be connected to");
+      alone.close();
+    }
+    assertThat(node.closed).hasValue(1);
+    opened.cancel(false);
+  }
+
+  @Test
   void connectionsThatCannotBeOpenedStopTheStart() {
     assertThatThrownBy(
             () ->
@@ -117,8 +147,8 @@ class PendingConnectionsTest {
     }
   }
 
-  private static final class Counted implements ConnectionSource {
-    private final AtomicInteger closed = new AtomicInteger();
+  private static class Counted implements ConnectionSource {
+    final AtomicInteger closed = new AtomicInteger();
 
     @Override
     public RedisClusterAsyncCommands<byte[], byte[]> commands() {

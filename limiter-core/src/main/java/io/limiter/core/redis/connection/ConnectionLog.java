@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -116,7 +117,7 @@ public final class ConnectionLog {
 
   /**
    * Completes once the first server has been asked: with true if it is a node of a Redis Cluster,
-   * and with false if it is not, or does not answer that.
+   * and with false if it is not, or does not answer that in time.
    */
   public CompletionStage<Boolean> isClusterNode() {
     return check.clusterNode.copy();
@@ -185,6 +186,9 @@ public final class ConnectionLog {
     /** Never fails: a Redis that does not permit the check is not checked. */
     void look(RedisClusterAsyncCommands<byte[], byte[]> commands) {
       if (looked.compareAndSet(false, true)) {
+        // The start waits for it, and a proxy may never answer.
+        clusterNode.completeOnTimeout(
+            false, ManagedConnection.HANDSHAKE_MILLIS, TimeUnit.MILLISECONDS);
         var unused =
             commands
                 .info("server")

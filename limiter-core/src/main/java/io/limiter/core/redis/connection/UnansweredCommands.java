@@ -49,8 +49,9 @@ import org.slf4j.LoggerFactory;
  * until its reply arrives or the channel ends.
  *
  * <p>Decisions that are written in one turn of the event loop are sent at its end, as one command
- * ({@link DecisionBatch}). A decision that is alone in its turn is sent as it is. So nothing waits
- * for a time, and the more there is to do, the more decisions share a command.
+ * ({@link DecisionBatch}), or before, once the command has no room for another. A decision that is
+ * alone in its turn is sent as it is. So nothing waits for a time, and the more there is to do, the
+ * more decisions share a command.
  *
  * <p>All of this runs on the channel's event loop.
  */
