@@ -45,7 +45,7 @@ class WarningsTest {
   void onlyRulesThatNeverDenyAreReported(
       int count, int time, int otherCount, int otherTime, int warnings) {
     String method =
-        "@RateRule(count = %d, time = %d) @RateRule(count = %d, time = %d) void call() {}"
+        "@RateRule(count = %s, time = %s) @RateRule(count = %s, time = %s) void call() {}"
             .formatted(count, time, otherCount, otherTime);
     assertThat(warnings(method)).hasSize(warnings);
   }

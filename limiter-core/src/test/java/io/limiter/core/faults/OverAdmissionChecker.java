@@ -48,7 +48,7 @@ public final class OverAdmissionChecker {
         (key, ofKey) -> {
           long most = most(ofKey);
           if (most > count) {
-            found.add("%d calls of %s admitted in one window of %d".formatted(most, key, count));
+            found.add("%s calls of %s admitted in one window of %s".formatted(most, key, count));
           }
         });
     found.addAll(repeated(admissions.stream().map(Admission::nonce).toList()));

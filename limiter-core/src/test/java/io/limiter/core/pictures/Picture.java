@@ -56,17 +56,17 @@ final class Picture {
   String svg() {
     List<Integer> all = run.calls().stream().map(Run.Call::at).toList();
     return """
-    <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %1$d %2$d" width="%1$d" height="%2$d" role="img" aria-labelledby="t d">
+    <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %1$s %2$s" width="%1$s" height="%2$s" role="img" aria-labelledby="t d">
     <title id="t">%3$s</title>
     <desc id="d">%4$s</desc>
     <style>
     %15$s</style>
-    <rect width="%1$d" height="%2$d" rx="6" fill="#fff" stroke="#d0d7de"/>
+    <rect width="%1$s" height="%2$s" rx="6" fill="#fff" stroke="#d0d7de"/>
     %5$s<g font-family="sans-serif" font-size="12" fill="#57606a">
     <text x="16" y="26" font-size="14" fill="#1f2328">%3$s</text>
-    <text x="%6$d" y="26" text-anchor="end">%4$s</text>
+    <text x="%6$s" y="26" text-anchor="end">%4$s</text>
     <text x="16" y="53">calls</text><text x="16" y="71" fill="#1a7f37">%14$s</text><text x="16" y="89" fill="#b3261e">denied</text>
-    <text x="16" y="%7$d" fill="#0550ae">left</text>
+    <text x="16" y="%7$s" fill="#0550ae">left</text>
     %8$s</g>
     <g fill="none" stroke-width="2">
     %9$s
@@ -96,7 +96,7 @@ final class Picture {
   }
 
   private String summary() {
-    return "%d calls, %d admitted; at most %d %sin any %d s"
+    return "%s calls, %s admitted; at most %s %sin any %s s"
         .formatted(
             run.calls().size(),
             run.times(true).size(),
@@ -117,8 +117,8 @@ final class Picture {
         int to = looks.get(i) + Run.STEP;
         bands.append(
             """
-            <rect x="%1$s" y="40" width="%2$s" height="%3$d" fill="#ffebe9"/>
-            <text x="%4$s" y="%5$d" text-anchor="middle" font-family="sans-serif" font-size="12" fill="#b3261e">banned</text>
+            <rect x="%1$s" y="40" width="%2$s" height="%3$s" fill="#ffebe9"/>
+            <text x="%4$s" y="%5$s" text-anchor="middle" font-family="sans-serif" font-size="12" fill="#b3261e">banned</text>
             """
                 .formatted(
                     x(from),
@@ -136,12 +136,12 @@ final class Picture {
     StringBuilder labels = new StringBuilder();
     for (int at = 0; at <= Run.LENGTH; at += 5_000) {
       labels.append(
-          "<text x=\"%s\" y=\"%d\" text-anchor=\"middle\">%d s</text>"
+          "<text x=\"%s\" y=\"%s\" text-anchor=\"middle\">%s s</text>"
               .formatted(x(at), BOTTOM + 18, at / 1_000));
     }
     for (long units : new long[] {0, count}) {
       labels.append(
-          "<text x=\"%d\" y=\"%s\" text-anchor=\"end\">%d</text>"
+          "<text x=\"%s\" y=\"%s\" text-anchor=\"end\">%s</text>"
               .formatted(LEFT - 6, text(height(units) + 4), units));
     }
     return labels.append('\n').toString();
@@ -150,16 +150,16 @@ final class Picture {
   private String grid() {
     StringBuilder windows = new StringBuilder();
     for (int at = 0; at <= Run.LENGTH; at += (int) Run.WINDOW.toMillis()) {
-      windows.append("M%s 40V%d".formatted(x(at), BOTTOM));
+      windows.append("M%s 40V%s".formatted(x(at), BOTTOM));
     }
-    return "<path stroke=\"#d0d7de\" stroke-width=\"1\" d=\"M%1$d %2$dH%3$dM%1$d %4$dH%3$d%5$s\"/>"
+    return "<path stroke=\"#d0d7de\" stroke-width=\"1\" d=\"M%1$s %2$sH%3$sM%1$s %4$sH%3$s%5$s\"/>"
         .formatted(LEFT, TOP_OF_LEFT, RIGHT, BOTTOM, windows);
   }
 
   private static String ticks(List<Integer> times, int top, int length) {
     return times.stream()
         .filter(at -> at <= Run.LENGTH)
-        .map(at -> "M%s %dv%d".formatted(x(at), top, length))
+        .map(at -> "M%s %sv%s".formatted(x(at), top, length))
         .collect(Collectors.joining());
   }
 

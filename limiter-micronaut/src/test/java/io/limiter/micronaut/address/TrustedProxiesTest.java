@@ -131,7 +131,7 @@ class TrustedProxiesTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> TrustedProxies.of(List.of(entry)))
         .withMessage(
-            "%s: the address has bits set after its first %d bits: write that address without /%d, or the network's first one"
+            "%s: the address has bits set after its first %s bits: write that address without /%s, or the network's first one"
                 .formatted(entry, bits, bits));
   }
 

@@ -340,7 +340,7 @@ class ConnectionOrderTest {
       socket.setSoTimeout((int) PATIENCE.toMillis());
       StringBuilder all = new StringBuilder();
       for (int i = 0; i < requests; i++) {
-        all.append("GET /order/http/%s/%d HTTP/1.1\r\nHost: localhost\r\n".formatted(route, i));
+        all.append("GET /order/http/%s/%s HTTP/1.1\r\nHost: localhost\r\n".formatted(route, i));
         all.append(i == requests - 1 ? "Connection: close\r\n\r\n" : "\r\n");
       }
       socket.getOutputStream().write(all.toString().getBytes(StandardCharsets.US_ASCII));

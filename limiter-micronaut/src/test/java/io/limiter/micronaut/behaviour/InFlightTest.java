@@ -271,7 +271,7 @@ class InFlightTest {
     try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
       OutputStream out = client.getOutputStream();
       String head =
-          "POST /in-flight/permit-body HTTP/1.1\r\nHost: localhost\r\n%s: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+          "POST /in-flight/permit-body HTTP/1.1\r\nHost: localhost\r\n%s: %s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n"
               .formatted(StatedCallers.ADDRESS, caller.name(), length);
       out.write((head + "{\"a\":1").getBytes(StandardCharsets.US_ASCII));
       AtomicInteger left = new AtomicInteger(length - 7);

@@ -163,7 +163,7 @@ class LeavingClientsTest {
         1),
     AFTER_THE_REQUEST("GET /leaving/many HTTP/1.1\r\nHost: localhost\r\n\r\n", 1),
     AFTER_ONE_FOR_THE_GUARD(
-        "GET /leaving/by-argument?who=%d HTTP/1.1\r\nHost: localhost\r\n\r\n", 1),
+        "GET /leaving/by-argument?who=%s HTTP/1.1\r\nHost: localhost\r\n\r\n", 1),
     AFTER_THREE("GET /leaving/many HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(3), 1);
 
     final String sent;

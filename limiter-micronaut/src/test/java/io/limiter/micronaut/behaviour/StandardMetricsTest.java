@@ -168,7 +168,7 @@ class StandardMetricsTest {
   }
 
   private static String line(Timer timer) {
-    return "%s %s %s %s %d"
+    return "%s %s %s %s %s"
         .formatted(
             timer.getId().getTag("method"),
             timer.getId().getTag("status"),

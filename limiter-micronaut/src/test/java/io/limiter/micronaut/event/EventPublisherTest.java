@@ -137,6 +137,6 @@ class EventPublisherTest {
   void aSizeOutOfRangeIsAMistake(int size) {
     assertThatThrownBy(() -> new EventsConfiguration(size))
         .isInstanceOf(ConfigurationException.class)
-        .hasMessage("limiter.events.queue-size = %d: give it 1 to 100000", size);
+        .hasMessage("limiter.events.queue-size = %s: give it 1 to 100000", size);
   }
 }

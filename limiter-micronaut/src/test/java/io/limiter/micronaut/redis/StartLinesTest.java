@@ -182,7 +182,7 @@ class StartLinesTest {
                     "spec.name",
                     "none",
                     "redis.uri",
-                    "redis://127.0.0.1:%d/3?clientName=s3cret".formatted(redis.port()),
+                    "redis://127.0.0.1:%s/3?clientName=s3cret".formatted(redis.port()),
                     "limiter.redis.warm-up",
                     "10s",
                     "micronaut.netty.event-loops.default.num-threads",
@@ -193,7 +193,7 @@ class StartLinesTest {
           .until(() -> log.lines().stream().anyMatch(line -> line.contains("Connected to")));
       assertThat(log.lines())
           .containsOnlyOnce(
-              "INFO Connected to Redis at 127.0.0.1:%d: stand-alone, 2 connections, each on an event loop of its own"
+              "INFO Connected to Redis at 127.0.0.1:%s: stand-alone, 2 connections, each on an event loop of its own"
                   .formatted(redis.port()))
           .doesNotContain(ALONE);
       assertThat(String.join("\n", log.lines())).doesNotContain("s3cret");

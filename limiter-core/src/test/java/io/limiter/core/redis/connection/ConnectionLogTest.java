@@ -100,7 +100,7 @@ class ConnectionLogTest {
       assertThat(connection.name())
           .matches("Redis master 'limits' via sentinels (127\\.0\\.0\\.1:\\d+(, |$)){3}");
       awaitLines(
-          "INFO Connected to %s: now at 127.0.0.1:%d, one connection for all threads"
+          "INFO Connected to %s: now at 127.0.0.1:%s, one connection for all threads"
               .formatted(connection.name(), sentinels.primary().port()));
     }
   }

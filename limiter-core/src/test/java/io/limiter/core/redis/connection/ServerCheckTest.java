@@ -90,7 +90,7 @@ class ServerCheckTest {
                 () ->
                     assertThat(log.messages())
                         .containsOnlyOnce(
-                            "Redis at 127.0.0.1:%d (%s) %s"
+                            "Redis at 127.0.0.1:%s (%s) %s"
                                 .formatted(redis.port(), redis.product(), warning)));
       } finally {
         connection.close();
