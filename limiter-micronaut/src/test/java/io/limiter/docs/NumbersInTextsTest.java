@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -23,6 +24,12 @@ class NumbersInTextsTest {
       List.of("limiter-core", "limiter-micronaut", "limiter-processor", "limiter-test", "demo-app");
 
   private static final Pattern OF_THE_LOCALE = Pattern.compile("%[-+, 0-9.$]*[dfgxX](?![a-z])");
+
+  /** So that the tests of the profile "elsewhere" see digits that are not ASCII. */
+  @Test
+  void arabicHasDigitsOfItsOwn() {
+    assertThat(String.format(Locale.forLanguageTag("ar-EG"), "%d", 12)).isEqualTo("\u0661\u0662");
+  }
 
   @Test
   void noFormatDependsOnTheDefaultLocale() throws IOException {

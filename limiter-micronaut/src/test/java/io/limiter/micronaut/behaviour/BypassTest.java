@@ -3,6 +3,7 @@ package io.limiter.micronaut.behaviour;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.testing.HttpService;
 import java.net.http.HttpResponse;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
@@ -33,9 +34,14 @@ class BypassTest {
         TestServer.start(
             BypassRoutes.SPEC,
             Map.of(
-                "limiter.gate.enabled", gate,
-                "micronaut.server.cors.enabled", true,
-                "micronaut.server.cors.localhost-pass-through", true));
+                "limiter.gate.enabled",
+                gate,
+                HttpService.AT_ROOT,
+                true,
+                "micronaut.server.cors.enabled",
+                true,
+                "micronaut.server.cors.localhost-pass-through",
+                true));
   }
 
   @AfterParameterizedClassInvocation

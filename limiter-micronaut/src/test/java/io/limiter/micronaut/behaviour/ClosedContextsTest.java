@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -86,6 +87,7 @@ class ClosedContextsTest {
   }
 
   @Test
+  @Tag("matrix") // on a slow machine it takes minutes
   void theyDoNotStayInMemory() throws Exception {
     Process process =
         new ProcessBuilder(

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.plan.LimitPolicies;
+import io.limiter.micronaut.testing.HttpService;
 import io.limiter.micronaut.testing.Sources;
 import io.limiter.micronaut.testing.StatedCallers;
 import io.micronaut.context.annotation.Requires;
@@ -20,7 +21,6 @@ import java.net.http.HttpResponse;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -96,9 +96,10 @@ class ConfiguredRoutesTest {
     }
   }
 
-  private static TestServer start() {
+  private static TestServer start(Object... more) {
     Map<String, Object> settings = new HashMap<>(Sources.yaml(YAML));
     settings.put("test.stated-callers", true);
+    settings.putAll(HttpService.settings(more));
     return TestServer.start(SPEC, settings);
   }
 
@@ -159,9 +160,8 @@ class ConfiguredRoutesTest {
   }
 
   @Test
-  @DisabledIfSystemProperty(named = "test.context.path", matches = ".+") // its route has the path
   void routesOfOthersAreLimited() {
-    try (TestServer server = start()) {
+    try (TestServer server = start(HttpService.AT_ROOT, true)) {
       assertThat(server.status("/health")).isEqualTo(200);
       assertThat(server.status("/c/missing/page")).isEqualTo(404);
       assertThat(server.status("/c/missing/page")).isEqualTo(404);

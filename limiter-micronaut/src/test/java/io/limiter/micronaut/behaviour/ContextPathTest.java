@@ -57,6 +57,8 @@ class ContextPathTest {
   private static TestServer start(Object... more) {
     Map<String, Object> all =
         settings(
+            HttpService.AT_ROOT,
+            true,
             "micronaut.server.context-path",
             "/shop",
             "endpoints.all.context-path",

@@ -9,6 +9,7 @@ import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Body;
@@ -80,7 +81,12 @@ class CutConnectionsTest {
         out.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
         out.write(frame(0x4, 0, 0, new byte[0])); // SETTINGS
         for (int i = 0; i < streams; i++) {
-          out.write(frame(0x1, 0x4, 2 * i + 1, head("/cut/" + route))); // HEADERS, END_HEADERS
+          out.write(
+              frame(
+                  0x1,
+                  0x4,
+                  2 * i + 1,
+                  head(HttpService.path("/cut/" + route)))); // HEADERS, END_HEADERS
           out.write(frame(0x0, 0, 2 * i + 1, new byte[50])); // DATA, half of it
         }
         out.flush();

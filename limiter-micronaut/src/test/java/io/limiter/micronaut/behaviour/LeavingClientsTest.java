@@ -9,6 +9,7 @@ import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
@@ -63,6 +64,8 @@ class LeavingClientsTest {
                 proxy.uri(),
                 "limiter.redis.deadline",
                 deadline,
+                HttpService.AT_ROOT,
+                true,
                 "micronaut.netty.event-loops.default.num-threads",
                 2));
     witness = server.bean(Witness.class);

@@ -14,6 +14,7 @@ import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.call.AdmissionControl;
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
@@ -87,7 +88,8 @@ class LeavingWaitersTest {
           client
               .getOutputStream()
               .write(
-                  "GET /queue HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                  "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                      .formatted(HttpService.path("/queue"))
                       .getBytes(StandardCharsets.US_ASCII));
           client.setSoLinger(true, 0);
           waiting.add(client);

@@ -9,6 +9,7 @@ import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.exception.RateLimitExceededException;
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
@@ -66,7 +67,8 @@ class PacedClientTest {
 
   @Test
   void fourOfFiveCallsLeaveEvenlyAndOneIsDeniedBeforeItIsMade() {
-    try (TestServer server = TestServer.start(SPEC, Map.of("limiter.fallback", "deny"))) {
+    try (TestServer server =
+        TestServer.start(SPEC, Map.of("limiter.fallback", "deny", HttpService.AT_ROOT, true))) {
       Partner partner = server.bean(Partner.class);
       List<Long> came = server.bean(There.class).came;
       // A client is created by its first call, which may take longer than a place in the queue.

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.limiter.micronaut.testing.HttpService;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -154,7 +155,7 @@ class ReleaseOnTest {
           .getOutputStream()
           .write(
               """
-              POST /release-on/%s HTTP/1.1\r
+              POST %s HTTP/1.1\r
               Host: localhost\r
               Content-Type: application/json\r
               Content-Length: 100\r
@@ -162,7 +163,7 @@ class ReleaseOnTest {
               \r
               {"half\
               """
-                  .formatted(route)
+                  .formatted(HttpService.path("/release-on/" + route))
                   .getBytes(StandardCharsets.US_ASCII));
       if (gate) {
         await().until(() -> server.keys().all().size() == 1);

@@ -154,7 +154,8 @@ class StandardMetricsTest {
   }
 
   private static TestServer start(Object... settings) {
-    Map<String, Object> all = HttpService.settings("micronaut.metrics.enabled", true);
+    Map<String, Object> all =
+        HttpService.settings("micronaut.metrics.enabled", true, HttpService.AT_ROOT, true);
     all.putAll(HttpService.settings(settings));
     return TestServer.start(SPEC, all);
   }

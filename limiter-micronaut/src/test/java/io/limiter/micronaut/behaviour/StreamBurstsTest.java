@@ -4,6 +4,7 @@ package io.limiter.micronaut.behaviour;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.Controller;
@@ -92,7 +93,7 @@ class StreamBurstsTest {
 
   private static java.net.http.HttpRequest get(TestServer server, String path) {
     return java.net.http.HttpRequest.newBuilder(
-            URI.create("http://localhost:" + server.port() + path))
+            URI.create("http://localhost:" + server.port() + HttpService.path(path)))
         .timeout(Duration.ofSeconds(20))
         .build();
   }

@@ -3,6 +3,7 @@ package io.limiter.micronaut.behaviour;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.testing.HttpService;
 import java.io.IOException;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.Channels;
@@ -64,6 +65,8 @@ class UnixSocketAddressTest {
 
   private TestServer start(boolean gate, String trusted) {
     Map<String, Object> settings = new LinkedHashMap<>();
+    // Where endpoints have a port, Micronaut answers 500 to all requests over a Unix socket.
+    settings.put(HttpService.AT_ROOT, true);
     settings.put("limiter.gate.enabled", gate);
     settings.put("limiter.address.trusted-proxies", trusted);
     settings.put("micronaut.server.netty.listeners.tcp.port", -1);

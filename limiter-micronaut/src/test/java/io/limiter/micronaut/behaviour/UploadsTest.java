@@ -3,6 +3,7 @@ package io.limiter.micronaut.behaviour;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.testing.HttpService;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -10,7 +11,9 @@ import org.junit.jupiter.api.Test;
 class UploadsTest {
 
   private static final String HEAD =
-      "POST /bypass/upload HTTP/1.1\nHost: localhost\nContent-Type: application/json\n";
+      "POST "
+          + HttpService.path("/bypass/upload")
+          + " HTTP/1.1\nHost: localhost\nContent-Type: application/json\n";
 
   @Test
   void aDeniedRequestIsAnsweredBeforeItsBodyIsThere() {

@@ -25,16 +25,25 @@ public class HttpService implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   /**
-   * Begins all paths of the service if set, as in an execution of the profile "matrix"; its
-   * endpoints then have a port and a path of their own. Tests name paths without these.
+   * Begins all paths of a service if set, as by the profile "elsewhere"; its endpoints then have a
+   * port and a path of their own. Tests name paths without these.
    */
   private static final String CONTEXT_PATH = System.getProperty("test.context.path", "");
+
+  /**
+   * A setting that leaves a service at the root, for tests whose clients, settings or meters name
+   * whole paths.
+   */
+  public static final String AT_ROOT = "test.at-root";
+
+  private static final String MOVED = "test.moved";
 
   private static final String ENDPOINTS_PATH = "/ops/";
   private static final Pattern ENDPOINT = Pattern.compile("/(health|limits|prometheus)\\b.*");
 
   private final EmbeddedServer server;
   private final int port;
+  private final boolean moved;
   private final HttpClient client =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
@@ -45,6 +54,7 @@ public class HttpService implements AutoCloseable {
   private HttpService(EmbeddedServer server, int port) {
     this.server = server;
     this.port = port;
+    this.moved = server.getApplicationContext().containsProperty(MOVED);
   }
 
   /**
@@ -66,7 +76,8 @@ public class HttpService implements AutoCloseable {
     Map<String, Object> all = new LinkedHashMap<>();
     all.put("spec.name", specification);
     all.put("micronaut.server.port", -1);
-    if (!CONTEXT_PATH.isEmpty()) {
+    if (!CONTEXT_PATH.isEmpty() && !settings.containsKey(AT_ROOT)) {
+      all.put(MOVED, true);
       all.put("micronaut.server.context-path", CONTEXT_PATH);
       all.put("endpoints.all.path", ENDPOINTS_PATH);
       all.put("endpoints.all.port", Ports.free());
@@ -144,16 +155,20 @@ public class HttpService implements AutoCloseable {
     return values.iterator().next();
   }
 
-  /** A path of a test as clients of the service see it. */
+  /** A path of a test as clients of a service see it that is not at the root. */
   public static String path(String path) {
     return CONTEXT_PATH + path;
   }
 
   private URI uri(String path) {
-    boolean moved = !CONTEXT_PATH.isEmpty() && ENDPOINT.matcher(path).matches();
-    int to = moved ? context().getRequiredProperty("endpoints.all.port", Integer.class) : port();
-    return URI.create(
-        "http://localhost:" + to + path(moved ? ENDPOINTS_PATH + path.substring(1) : path));
+    if (!moved) {
+      return URI.create("http://localhost:" + port() + path);
+    }
+    if (!ENDPOINT.matcher(path).matches()) {
+      return URI.create("http://localhost:" + port() + path(path));
+    }
+    int endpoints = context().getRequiredProperty("endpoints.all.port", Integer.class);
+    return URI.create("http://localhost:" + endpoints + path(ENDPOINTS_PATH + path.substring(1)));
   }
 
   private HttpRequest request(String method, String path, String body, String... headers) {
