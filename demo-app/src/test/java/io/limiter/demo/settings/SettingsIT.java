@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.demo.settings;
 
+import static io.limiter.demo.settings.SettingsTable.file;
+import static io.limiter.demo.settings.SettingsTable.see;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.SoftAssertions.assertSoftly;
 
 import io.limiter.demo.settings.SettingsTable.Kind;
 import io.limiter.demo.settings.SettingsTable.Row;
@@ -14,7 +15,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
-import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -107,89 +107,14 @@ class SettingsIT {
         .contains("with limiter.gate.enabled = false all calls are decided around the method");
   }
 
-  /** With nothing set, with all in the file, with nothing again. */
-  @ParameterizedTest
-  @EnumSource(names = {"MEMORY", "REDIS", "PARTS_OFF", "POLICIES"})
-  void aRefreshChangesLimitsAndNamesWhatNeedsARestart(Kind kind) {
-    Predicate<Row> tried = kind == Kind.PARTS_OFF ? Row::isOfAPartOrAll : row -> row.kind() == kind;
-    try (PackedService service = PackedService.start(file(kind, row -> false), Map.of())) {
-      see(service, rows().filter(tried), Row::usual);
-
-      String log = service.refresh(file(kind, tried));
-      assertSoftly(
-          softly -> {
-            softly.check(() -> see(service, rows().filter(tried).filter(Row::refreshed), Row::set));
-            softly.assertThat(service.refresh(file(kind, row -> false))).doesNotContain("ERROR");
-            softly.check(
-                () -> see(service, rows().filter(tried).filter(Row::refreshed), Row::usual));
-            List<String> restart =
-                log.lines().filter(line -> line.contains("need a restart")).toList();
-            softly
-                .assertThat(
-                    rows()
-                        .filter(tried.and(row -> !row.refreshed()))
-                        .map(Row::setting)
-                        .filter(name -> restart.stream().noneMatch(line -> line.contains(name))))
-                .as("what needs a restart and is not named: %s", restart)
-                .isEmpty();
-          });
-    }
-  }
-
-  private static void see(PackedService service, Stream<Row> rows, Function<Row, String> expected) {
-    assertSoftly(
-        softly ->
-            rows.forEach(
-                row ->
-                    softly
-                        .assertThatCode(
-                            () -> assertThat(row.look().at(service)).isEqualTo(expected.apply(row)))
-                        .as("%s = %s", row.setting(), row.value())
-                        .doesNotThrowAnyException()));
-  }
-
-  @Test
-  void aMistakeInAMemberIsRejectedByARefresh() {
-    Kind kind = Kind.POLICIES;
-    try (PackedService service = PackedService.start(file(kind, row -> false), Map.of())) {
-      assertSoftly(
-          softly ->
-              rows()
-                  .filter(
-                      row -> row.kind() == kind && row.setting().startsWith("limiter.policies."))
-                  .forEach(
-                      row -> {
-                        softly
-                            .assertThat(tryFile(service, misspelt(row), row.value()))
-                            .contains("ERROR", misspelt(row));
-                        if (row.isSwitch()) {
-                          softly
-                              .assertThat(tryFile(service, row.setting(), "ture"))
-                              .contains("ERROR", row.setting(), "give it true or false");
-                        }
-                      }));
-    }
-  }
-
-  private static String tryFile(PackedService service, String setting, Object value) {
-    Map<String, Object> file = SettingsTable.base(Kind.POLICIES);
-    file.put(setting, value);
-    return service.refresh(PackedService.yaml(file));
-  }
-
-  /** A mistake in a name, which nothing else has. */
-  private static String misspelt(Row row) {
-    return row.setting().replaceFirst("([a-z]+)$", "x$1");
-  }
-
   @Test
   void aMisspeltNameInAFileStopsTheStart() {
     Map<String, Object> file = SettingsTable.base(Kind.OFF);
     List<String> names =
         rows()
             .filter(row -> !row.setting().matches("limiter\\.(policies|tiers|routes).*"))
-            .peek(row -> file.put(misspelt(row), row.value()))
-            .map(row -> misspelt(row) + " in ")
+            .peek(row -> file.put(row.misspelt(), row.value()))
+            .map(row -> row.misspelt() + " in ")
             .toList();
     assertThat(PackedService.stopped(PackedService.yaml(file), Map.of())).contains(names);
   }
@@ -245,12 +170,5 @@ class SettingsIT {
 
   private static Stream<Row> rows() {
     return SettingsTable.rows().stream();
-  }
-
-  /** What the processes of a kind have, and these settings. */
-  private static String file(Kind kind, Predicate<Row> some) {
-    Map<String, Object> settings = SettingsTable.base(kind);
-    rows().filter(some).forEach(row -> settings.put(row.setting(), row.value()));
-    return PackedService.yaml(settings);
   }
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.demo.settings;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.SoftAssertions.assertSoftly;
+
 import io.limiter.demo.settings.PackedService.Answer;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -11,7 +14,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.yaml.snakeyaml.Yaml;
 
 /**
@@ -74,6 +80,11 @@ final class SettingsTable {
       return kind == Kind.PARTS_OFF || kind == Kind.GATE || kind == Kind.OFF;
     }
 
+    /** Its path with a mistake in the name, which nothing else has. */
+    String misspelt() {
+      return setting.replaceFirst("([a-z]+)$", "x$1");
+    }
+
     boolean isSwitch() {
       return value instanceof Boolean;
     }
@@ -109,6 +120,26 @@ final class SettingsTable {
 
   static Map<String, Object> base(Kind kind) {
     return new LinkedHashMap<>(BASES.get(kind));
+  }
+
+  /** What the processes of a kind have, and these settings. */
+  static String file(Kind kind, Predicate<Row> some) {
+    Map<String, Object> settings = base(kind);
+    rows().stream().filter(some).forEach(row -> settings.put(row.setting(), row.value()));
+    return PackedService.yaml(settings);
+  }
+
+  /** Each setting has the effect that is expected of its row. */
+  static void see(PackedService service, Stream<Row> rows, Function<Row, String> expected) {
+    assertSoftly(
+        softly ->
+            rows.forEach(
+                row ->
+                    softly
+                        .assertThatCode(
+                            () -> assertThat(row.look().at(service)).isEqualTo(expected.apply(row)))
+                        .as("%s = %s", row.setting(), row.value())
+                        .doesNotThrowAnyException()));
   }
 
   private static void row(

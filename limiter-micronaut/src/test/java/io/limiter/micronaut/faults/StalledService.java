@@ -12,10 +12,6 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,10 +19,9 @@ import org.slf4j.LoggerFactory;
  * A whole service under steady load over HTTP, whose Redis falls silent: it continues in time, with
  * the threads and the memory that it had.
  */
-@Tag("faults")
-class StalledServiceTest {
+final class StalledService {
 
-  private static final Logger LOG = LoggerFactory.getLogger(StalledServiceTest.class);
+  private static final Logger LOG = LoggerFactory.getLogger(StalledService.class);
 
   private static final Duration SECOND = Duration.ofSeconds(1);
 
@@ -41,30 +36,15 @@ class StalledServiceTest {
   /** After this no request is still to have an answer that Redis gave before it fell silent. */
   private static final Duration SETTLED = ANSWERED.multipliedBy(NOISE);
 
-  @ParameterizedTest
-  @CsvSource({
-    "event-loop, early, 500, STOPPED",
-    "shared, early, 500, BLACK_HOLE",
-    "auto, late, 100, STOPPED",
-  })
-  @DisplayName("F3, F4, F33: a service, three seconds without Redis")
-  void aServiceGoesOnWithoutRedis(String connections, String route, int perSecond, Fault fault) {
-    stall(connections, route, perSecond, fault, 3);
-  }
+  private StalledService() {}
 
-  @ParameterizedTest
-  @CsvSource({
-    "event-loop, early, 2000, BLACK_HOLE",
-    "shared, early, 2000, STOPPED",
-    "auto, late, 300, STOPPED",
-  })
-  @DisplayName("F10, F33: a service, a minute without Redis")
-  void aServiceGoesOnForAMinute(String connections, String route, int perSecond, Fault fault) {
-    stall(connections, route, perSecond, fault, 60);
-  }
-
-  private static void stall(
-      String connections, String route, int perSecond, Fault fault, int seconds) {
+  /**
+   * @param connections as {@code limiter.redis.connections}
+   * @param route of {@link LimitedService}
+   * @param perSecond requests
+   * @param seconds without Redis
+   */
+  static void goesOn(String connections, String route, int perSecond, Fault fault, int seconds) {
     try (LimitedService service = new LimitedService(connections);
         HttpLoad load =
             HttpLoad.start(
