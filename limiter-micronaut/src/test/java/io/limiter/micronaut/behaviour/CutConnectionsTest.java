@@ -81,12 +81,7 @@ class CutConnectionsTest {
         out.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
         out.write(frame(0x4, 0, 0, new byte[0])); // SETTINGS
         for (int i = 0; i < streams; i++) {
-          out.write(
-              frame(
-                  0x1,
-                  0x4,
-                  2 * i + 1,
-                  head(HttpService.path("/cut/" + route)))); // HEADERS, END_HEADERS
+          out.write(frame(0x1, 0x4, 2 * i + 1, head("/cut/" + route))); // HEADERS, END_HEADERS
           out.write(frame(0x0, 0, 2 * i + 1, new byte[50])); // DATA, half of it
         }
         out.flush();
@@ -119,7 +114,7 @@ class CutConnectionsTest {
       ":scheme",
       "http",
       ":path",
-      path,
+      HttpService.path(path),
       ":authority",
       "localhost",
       "content-type",
