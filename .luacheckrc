@@ -7,7 +7,7 @@
 -- What Redis gives a script, as far as these use it.
 stds.redis = {
   read_globals = {
-    'KEYS', 'ARGV', 'ipairs', 'pairs', 'pcall', 'tonumber', 'type',
+    'KEYS', 'ARGV', 'ipairs', 'pairs', 'pcall', 'tonumber', 'type', 'unpack',
     redis = { fields = { 'call', 'error_reply' } },
     struct = { fields = { 'pack', 'unpack' } },
     string = { fields = { 'byte', 'find', 'format', 'rep', 'sub' } },

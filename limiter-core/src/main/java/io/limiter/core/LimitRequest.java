@@ -7,6 +7,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import java.util.function.Predicate;
 
 /**
@@ -22,16 +24,9 @@ import java.util.function.Predicate;
 public record LimitRequest(
     Policy policy, List<Charge> charges, Optional<Charge> duplicate, List<PastCharge> past) {
 
-  /** The largest number of past charges in one request: {@value}. */
-  public static final int MAX_PAST = 16;
-
   public LimitRequest {
     charges = List.copyOf(charges);
     past = List.copyOf(past);
-    if (past.size() > MAX_PAST) {
-      throw new IllegalArgumentException(
-          "%s groups of past units: give it %s at most".formatted(past.size(), MAX_PAST));
-    }
     if (charges.isEmpty() && duplicate.isEmpty()) {
       throw new IllegalArgumentException(
           "A request under the policy '%s' charges nothing".formatted(policy.name()));
@@ -64,10 +59,11 @@ public record LimitRequest(
   }
 
   /**
-   * Two charges under one key are rejected: each would be decided without the units of the other.
+   * Two charges of one subject and kind of calls are rejected: under one key each would be decided
+   * without the units of the other, and both would write one ban.
    */
   private static void requireDifferent(Policy policy, Charge one, Charge other) {
-    if (one.key().equals(other.key())) {
+    if (one.key().countsAlike(other.key())) {
       throw new IllegalArgumentException(
           "A request under the policy '%s' charges one key twice: put the rules of one subject into one stack"
               .formatted(policy.name()));
@@ -90,7 +86,13 @@ public record LimitRequest(
    */
   public static LimitRequest of(Policy policy, Subject subject, Optional<String> submission) {
     StateKey key = StateKey.of(policy.limit(), subject);
-    return of(policy, key, submission.map(key::duplicates).orElseGet(key::duplicates));
+    return of(
+        policy,
+        key,
+        guard ->
+            submission
+                .map(text -> key.duplicates(guard, text))
+                .orElseGet(() -> key.duplicates(guard)));
   }
 
   /**
@@ -103,10 +105,11 @@ public record LimitRequest(
       Policy policy, Subject subject, Subject submitter, String submission) {
     StateKey key = StateKey.of(policy.limit(), subject);
     StateKey submitted = submitter.equals(subject) ? key : StateKey.of(policy.limit(), submitter);
-    return of(policy, key, submitted.duplicates(submission));
+    return of(policy, key, guard -> submitted.duplicates(guard, submission));
   }
 
-  private static LimitRequest of(Policy policy, StateKey counted, StateKey submission) {
+  private static LimitRequest of(
+      Policy policy, StateKey counted, Function<RuleStack, StateKey> submission) {
     if (policy.stacks().size() > 1) {
       throw new IllegalArgumentException(
           "The policy '%s' has %s stacks of rules, one for each subject: create a policy and a request for each stack, and join the requests with LimitRequest.and"
@@ -119,7 +122,9 @@ public record LimitRequest(
     return new LimitRequest(
         policy,
         charges,
-        policy.duplicates().map(stack -> new Charge(policy.limit(), submission, stack, 1)));
+        policy
+            .duplicates()
+            .map(guard -> new Charge(policy.limit(), submission.apply(guard), guard, 1)));
   }
 
   /**
@@ -199,24 +204,45 @@ public record LimitRequest(
 
   /**
    * Units that the fallback took while the store was away. The store records them before it decides
-   * the call that carries them, whether or not it admits that call. It records each id once,
-   * however often the id is sent; if an id is sent again with more units, the store records the
-   * difference. For authors of stores.
-   *
-   * @param charge a charge under one of the keys of the call; its cost is the number of units
-   * @param age the time since the units were taken, zero or more. The store counts them as that
-   *     old, but not as older than the newest units it holds, since its logs are in order
-   * @param id identifies these units among those that any instance sends: 1 to 32 letters, digits,
-   *     - and _
+   * the call that carries them, whether or not it admits that call. For authors of stores: a store
+   * records what it {@linkplain #take takes}, once.
    */
-  public record PastCharge(Charge charge, Duration age, String id) {
+  public static final class PastCharge {
 
-    public PastCharge {
-      if (age.isNegative() || !id.matches("[A-Za-z0-9_-]{1,32}")) {
+    private final Charge charge;
+    private final Duration age;
+    private final AtomicBoolean taken = new AtomicBoolean();
+
+    /**
+     * @param charge a charge under one of the keys of the call; its cost is the number of units
+     * @param age the time since the units were taken, zero or more. The store counts them as that
+     *     old, but not as older than the newest units it holds, since its logs are in order
+     */
+    public PastCharge(Charge charge, Duration age) {
+      if (age.isNegative()) {
         throw new IllegalArgumentException(
-            "Past units of the age %s with the id '%s': give them an age of zero or more, and 1 to 32 letters, digits, - and _"
-                .formatted(age, id));
+            "Past units of the age %s: give them an age of zero or more".formatted(age));
       }
+      this.charge = charge;
+      this.age = age;
+    }
+
+    public Charge charge() {
+      return charge;
+    }
+
+    public Duration age() {
+      return age;
+    }
+
+    /** Returns true once: then the units count as recorded, also if the report is lost. */
+    public boolean take() {
+      return taken.compareAndSet(false, true);
+    }
+
+    @Override
+    public String toString() {
+      return "PastCharge[charge=%s, age=%s]".formatted(charge, age);
     }
   }
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
 
 /**
  * Limits any operation, from any code.
@@ -65,9 +69,16 @@ public final class Limiter {
     return verdict.reservation().settle(completion);
   }
 
-  /** Forgets everything that was counted under the keys of this request. */
+  /**
+   * Forgets everything that was counted for the subjects of this request, and their bans: by the
+   * rules of the request, and by {@link Policy#others() the others} that its policy knows. What
+   * rules with another algorithm or window have counted, and the policy does not know, stays under
+   * a key of its own until it expires.
+   */
   public CompletionStage<Void> reset(LimitRequest request) {
-    return store.reset(request.allCharges().stream().map(Charge::key).toList());
+    List<StateKey> keys = new ArrayList<>(keys(request));
+    request.duplicate().map(Charge::key).ifPresent(keys::add);
+    return store.reset(keys);
   }
 
   /**
@@ -75,6 +86,16 @@ public final class Limiter {
    * caused them are forgotten, too: the next ban is as long as a first one.
    */
   public CompletionStage<Void> liftBans(LimitRequest request) {
-    return store.liftBans(request.charges().stream().map(Charge::key).toList());
+    return store.liftBans(keys(request));
+  }
+
+  /** The keys of the subjects under the rules of the request and under the others. */
+  private static List<StateKey> keys(LimitRequest request) {
+    List<RuleStack> others = request.policy().others();
+    return request.charges().stream()
+        .map(Charge::key)
+        .flatMap(key -> Stream.concat(Stream.of(key), others.stream().map(key::of)))
+        .distinct()
+        .toList();
   }
 }

@@ -32,6 +32,9 @@ import java.util.stream.Stream;
  *     unless {@link LimitRequest#and} has joined it with others
  * @param codeNames the names of rules in code, by their names here, of those whose name follows
  *     configured numbers; an {@link io.limiter.core.override.OverrideStore} finds a rule by either
+ * @param others the rules that other calls of the same subjects have, such as those of another
+ *     tier; they decide no call of this policy, but {@link Limiter#reset} and {@link
+ *     Limiter#liftBans} find what they have stored
  */
 public record Policy(
     String name,
@@ -39,12 +42,14 @@ public record Policy(
     List<RuleStack> stacks,
     Optional<RuleStack> duplicates,
     List<String> parts,
-    Map<String, String> codeNames) {
+    Map<String, String> codeNames,
+    List<RuleStack> others) {
 
   public Policy {
     stacks = List.copyOf(stacks);
     parts = List.copyOf(parts);
     codeNames = Map.copyOf(codeNames);
+    others = List.copyOf(others);
     if (name.isBlank() || limit.isBlank()) {
       throw new IllegalArgumentException(
           "A policy needs a name and a limit, but they are '%s' and '%s'".formatted(name, limit));
@@ -80,7 +85,7 @@ public record Policy(
 
   /** Creates a policy that decides by itself. */
   public Policy(String name, String limit, List<RuleStack> stacks, Optional<RuleStack> duplicates) {
-    this(name, limit, stacks, duplicates, List.of(name), Map.of());
+    this(name, limit, stacks, duplicates, List.of(name), Map.of(), List.of());
   }
 
   /** By the names alone: policies that share both are few, and a hash of all rules takes time. */
@@ -114,23 +119,24 @@ public record Policy(
         both,
         duplicates.or(other::duplicates),
         Stream.concat(parts.stream(), other.parts.stream()).distinct().toList(),
-        names);
+        names,
+        Stream.concat(others.stream(), other.others.stream()).distinct().toList());
   }
 
   /** Returns this policy with a duplicate guard. */
   public Policy withDuplicates(Rule rule) {
     return new Policy(
-        name, limit, stacks, Optional.of(RuleStack.of(List.of(rule))), parts, codeNames);
+        name, limit, stacks, Optional.of(RuleStack.of(List.of(rule))), parts, codeNames, others);
   }
 
   /** Returns this policy under another name, such as that of the part that denies a call. */
   public Policy withName(String other) {
-    return new Policy(other, limit, stacks, duplicates, parts, codeNames);
+    return new Policy(other, limit, stacks, duplicates, parts, codeNames, others);
   }
 
   /** Returns this policy with other stacks; for authors of stores. */
-  public Policy withStacks(List<RuleStack> others) {
-    return new Policy(name, limit, others, duplicates, parts, codeNames);
+  public Policy withStacks(List<RuleStack> changed) {
+    return new Policy(name, limit, changed, duplicates, parts, codeNames, others);
   }
 
   /**

@@ -19,11 +19,8 @@ import java.util.Base64;
  */
 public record StateKey(String tag, String name, int breadth) {
 
-  private static final String ALL = "r";
-  private static final String FAILURES = "f";
-  private static final String SUCCESSES = "s";
-  private static final String IN_FLIGHT = "i";
-  private static final String WAITING = "w";
+  /** The letters of {@link RuleStack#kind()}. */
+  private static final String KINDS = "rfsiw";
 
   private static final int LENGTH_BYTES = 4;
 
@@ -51,47 +48,44 @@ public record StateKey(String tag, String name, int breadth) {
     return 31 * (31 * tag.hashCode() + name.hashCode()) + breadth;
   }
 
-  /** Returns the state key for rules that count all calls of a subject. */
+  /**
+   * Returns the key of a subject for {@link #of(RuleStack)} and the other methods, which only
+   * change its name. It is also that of its ban under rules that count all calls.
+   */
   public static StateKey of(String limit, Subject subject) {
-    return new StateKey(hash(limit, subject.kind(), subject.value()), ALL, subject.breadth());
+    return new StateKey(hash(limit, subject.kind(), subject.value()), "r", subject.breadth());
   }
 
   /**
-   * Returns the state key for these rules, with the same subject and limit key. There is one state
-   * key each for rules that count all calls, failures, successes, calls in flight, and for a single
-   * rule that makes calls wait. So policies that share a limit key never give back units that
-   * another policy took.
+   * Returns the state key for these rules, with the same subject and limit key: one for each kind
+   * of calls and shape of rules, see {@link RuleStack#name()}.
    */
   public StateKey of(RuleStack stack) {
-    String own = nameOf(stack);
-    return own.equals(name) ? this : new StateKey(tag, own, breadth);
+    return stack.name().equals(name) ? this : new StateKey(tag, stack.name(), breadth);
   }
 
-  private static String nameOf(RuleStack stack) {
-    if (stack.permitDuration().isPresent()) {
-      return IN_FLIGHT;
-    }
-    if (stack.waiting().isPresent() && stack.rules().size() == 1) {
-      return WAITING;
-    }
-    return switch (stack.counting()) {
-      case ALL -> ALL;
-      case FAILURES -> FAILURES;
-      case SUCCESSES -> SUCCESSES;
-    };
+  /** Returns the state key of the subject's ban: one for each kind of calls. */
+  public StateKey ban() {
+    return name.length() <= 1 ? this : new StateKey(tag, name.substring(0, 1), breadth);
+  }
+
+  /** Whether this key and another are those of one subject, limit key and kind of calls. */
+  boolean countsAlike(StateKey other) {
+    return tag.equals(other.tag)
+        && (name.equals(other.name) || (isOfRules() && name.charAt(0) == other.name.charAt(0)));
+  }
+
+  private boolean isOfRules() {
+    return !name.isEmpty()
+        && KINDS.indexOf(name.charAt(0)) >= 0
+        && (name.length() == 1 || name.charAt(1) == '.');
   }
 
   /** Checks that these rules may use this state key. */
   void requireOf(RuleStack stack) {
-    boolean counts =
-        name.equals(ALL)
-            || name.equals(FAILURES)
-            || name.equals(SUCCESSES)
-            || name.equals(IN_FLIGHT)
-            || name.equals(WAITING);
-    if (counts && !name.equals(nameOf(stack))) {
+    if (isOfRules() && !name.equals(stack.name())) {
       throw new IllegalArgumentException(
-          "The rules %s cannot use the state key '%s', which is for other calls: use StateKey.of(limit, subject).of(stack)"
+          "The rules %s cannot use the state key '%s', which is for other rules: use StateKey.of(limit, subject).of(stack)"
               .formatted(stack, name));
     }
   }
@@ -100,8 +94,8 @@ public record StateKey(String tag, String name, int breadth) {
    * The state key of the duplicate guard for the same limit key and subject, if every call is the
    * same submission.
    */
-  public StateKey duplicates() {
-    return new StateKey(tag, "d", breadth);
+  public StateKey duplicates(RuleStack guard) {
+    return new StateKey(tag, "d" + shape(guard), breadth);
   }
 
   /**
@@ -109,8 +103,12 @@ public record StateKey(String tag, String name, int breadth) {
    *
    * @param submission identifies the submission; any length
    */
-  public StateKey duplicates(String submission) {
-    return new StateKey(tag, "d." + hash(submission), breadth);
+  public StateKey duplicates(RuleStack guard, String submission) {
+    return new StateKey(tag, "d." + hash(submission) + shape(guard), breadth);
+  }
+
+  private static String shape(RuleStack guard) {
+    return guard.name().substring(1);
   }
 
   /** 128 bits of SHA-256 over the parts, each preceded by its length. */

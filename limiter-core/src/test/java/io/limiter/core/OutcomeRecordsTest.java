@@ -131,8 +131,8 @@ class OutcomeRecordsTest {
 
   @Test
   void aStackCountsByTheKeyOfItsClass() {
-    StateKey all = StateKey.of("limit", Subject.global());
     RuleStack rules = stack(rule(1, MINUTE));
+    StateKey all = StateKey.of("limit", Subject.global()).of(rules);
     assertThat(all.of(rules)).isSameAs(all);
     for (Counting counting : List.of(Counting.FAILURES, Counting.SUCCESSES)) {
       StateKey own = all.of(rules.withCounting(counting));
@@ -146,7 +146,8 @@ class OutcomeRecordsTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new Charge("limit", all, stack(THREE), 1))
         .withMessageEndingWith(
-            "cannot use the state key 'r', which is for other calls: use StateKey.of(limit, subject).of(stack)");
+            "cannot use the state key '%s', which is for other rules: use StateKey.of(limit, subject).of(stack)"
+                .formatted(all.name()));
   }
 
   @Test

@@ -57,34 +57,6 @@ public interface SharedLimitContract extends StoreHarness {
   }
 
   @Test
-  default void aShortRuleDoesNotShortenALongOne() {
-    LimitRequest hourly = sharing(rule(5, HOUR));
-    LimitRequest brief = sharing(rule(100, SECOND));
-    acquire(2, hourly);
-    for (int i = 0; i < 3; i++) {
-      advance(MINUTE);
-      acquire(1, brief);
-    }
-    assertThat(acquire(hourly).retryAfter()).contains(HOUR.minus(MINUTE.multipliedBy(3)));
-    advance(HOUR.minus(MINUTE.multipliedBy(3)));
-    acquire(2, hourly);
-    assertLimited(hourly);
-  }
-
-  @Test
-  default void aLongerRuleFindsNoUnitsThatWereDiscarded() {
-    LimitRequest brief = sharing(rule(300, MINUTE));
-    for (int i = 0; i < 160; i++) {
-      assertAllowed(brief);
-      advance(TICK);
-    }
-    advance(MINUTE.minus(TICK.multipliedBy(155)));
-    assertAllowed(brief);
-    assertThat(remaining(brief)).isEqualTo(300 - 155);
-    assertThat(remaining(sharing(rule(1_000, HOUR)))).isEqualTo(1_000 - 155);
-  }
-
-  @Test
   default void aLargerRuleFindsNoMoreUnitsThanWereKept() {
     LimitRequest small = sharing(rule(200, MINUTE));
     acquire(200, small);

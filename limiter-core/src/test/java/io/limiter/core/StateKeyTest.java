@@ -3,9 +3,12 @@ package io.limiter.core;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowLog;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.HashSet;
@@ -16,6 +19,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class StateKeyTest {
+
+  private static final RuleStack GUARD =
+      RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofMinutes(1))));
 
   /** Texts that a careless concatenation, encoding or normalisation would confuse. */
   private static final List<String> TRICKY =
@@ -103,8 +109,9 @@ class StateKeyTest {
   @Test
   void everySubmissionHasAKeyOfItsOwn() {
     StateKey key = StateKey.of("limit", Subject.global());
-    Set<StateKey> keys = new HashSet<>(Set.of(key, key.duplicates(), key.duplicates("")));
-    TRICKY.forEach(submission -> keys.add(key.duplicates(submission)));
+    Set<StateKey> keys =
+        new HashSet<>(Set.of(key, key.duplicates(GUARD), key.duplicates(GUARD, "")));
+    TRICKY.forEach(submission -> keys.add(key.duplicates(GUARD, submission)));
     assertThat(keys).hasSize(TRICKY.size() + 3);
   }
 
@@ -114,7 +121,8 @@ class StateKeyTest {
       StateKey key = StateKey.of("limit", new Subject("user", value));
       assertThat(key.tag()).matches("[A-Za-z0-9_-]{22}");
       assertThat(key.name()).isEqualTo("r");
-      assertThat(key.duplicates(value).name()).matches("d\\.[A-Za-z0-9_-]{22}");
+      assertThat(key.duplicates(GUARD, value).name())
+          .matches("d\\.[A-Za-z0-9_-]{22}\\.[A-Za-z0-9_-]{6}");
     }
     assertThat(StateKey.of("limit", new Subject("user", "alice@example.com")).toString())
         .doesNotContain("alice")
@@ -124,7 +132,7 @@ class StateKeyTest {
   @Test
   void theKeysOfOneSubjectUnderOneLimitShareTheirTag() {
     StateKey key = StateKey.of("limit", Subject.global());
-    assertThat(List.of(key.duplicates(), key.duplicates("x")))
+    assertThat(List.of(key.duplicates(GUARD), key.duplicates(GUARD, "x"), key.of(GUARD), key.ban()))
         .extracting(StateKey::tag)
         .containsOnly(key.tag());
   }

@@ -179,7 +179,7 @@ final class LimiterCalls {
   private Object past() throws Exception {
     LimitRequest call = call(Policy.of("past", SlidingWindowLog.of(5, TIME)));
     Charge taken = call.withCost(5).charge(0);
-    PastCharge past = new PastCharge(taken, Duration.ofSeconds(1), "check");
+    PastCharge past = new PastCharge(taken, Duration.ofSeconds(1));
     require(!acquire(call.after(List.of(past))).allowed(), "what was brought does not count");
     return 1;
   }

@@ -102,7 +102,6 @@ final class SentCommands {
             List.of("GETRANGE", "0", "1"),
             List.of("SETRANGE", "1", "c"),
             List.of("SET", "d", "KEEPTTL"),
-            List.of("PTTL"),
             List.of("PEXPIRE", "60000"),
             List.of("DEL"))) {
       String name = command.contains("KEEPTTL") ? "SET KEEPTTL" : command.get(0);

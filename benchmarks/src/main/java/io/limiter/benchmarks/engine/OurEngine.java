@@ -152,7 +152,7 @@ final class OurEngine implements AutoCloseable {
   private byte[][] keys(String name) {
     byte[][] keys = new byte[subjects][];
     for (int i = 0; i < subjects; i++) {
-      keys[i] = redis.key("{%s:%012d}:r".formatted(name, i));
+      keys[i] = redis.key("{%s:%012d}:r.abc123".formatted(name, i));
     }
     return keys;
   }

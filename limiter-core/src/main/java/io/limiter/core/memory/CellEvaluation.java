@@ -2,34 +2,22 @@
 package io.limiter.core.memory;
 
 import io.limiter.core.Charge;
-import io.limiter.core.memory.CellArray.BanState;
-import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellReadout;
 import io.limiter.core.store.Mode;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The part of a {@link ChargeEvaluation} without the log: the rules that keep numbers, and the ban.
- */
+/** The part of a {@link ChargeEvaluation} about the rules that keep numbers. */
 final class CellEvaluation {
 
   private static final Cell[] NONE = {};
 
   private final RuleStack rules;
   private final int cost;
-  private final boolean observed;
-  private final Optional<BanRule> ban;
 
   /** The cell of each rule. */
   private Cell[] read = NONE;
-
-  /** Cells that belong to no rule of this stack. */
-  private List<Cell> others = List.of();
 
   /** The cells if the call is admitted; some may be missing if it is not. */
   private Cell[] taken = NONE;
@@ -41,35 +29,24 @@ final class CellEvaluation {
   private CellReadout @Nullable [] readouts;
 
   private Mode mode = Mode.ACQUIRE;
-  private @Nullable BanState banState;
   private long nowMicros;
-  private long shiftMicros;
-  private long banMicros;
-  private boolean nearer;
 
   CellEvaluation(Charge charge) {
     cost = charge.cost();
-    observed = charge.observed();
     rules = charge.stack();
-    ban = rules.ban();
   }
 
   /**
    * Reads the cells.
    *
+   * @param known those of the key, by their places; null if there are none
    * @param admitted whether the log of the same charge admits the call
-   * @return whether the whole charge admits it
+   * @return whether all its rules admit it
    */
-  boolean read(@Nullable CellArray cells, long clockMicros, Mode by, boolean admitted) {
+  boolean read(Cell @Nullable [] known, long atMicros, Mode by, boolean admitted) {
     mode = by;
-    nowMicros = cells == null ? clockMicros : cells.nowMicros(clockMicros);
-    shiftMicros = nowMicros - clockMicros;
-    Cell[] known = CellArray.all(cells);
-    if (areOwn(known)) {
-      read = known; // the usual case
-    } else {
-      find(known, cells == null ? nowMicros : cells.newestMicros());
-    }
+    nowMicros = atMicros;
+    read = known == null ? unused() : known;
     boolean passes = admitted;
     taken = new Cell[rules.cells()];
     readouts = rules.custom() ? new CellReadout[taken.length] : null;
@@ -83,81 +60,15 @@ final class CellEvaluation {
         taken[c] = readout.taken();
       }
     }
-    if (ban.isPresent()) {
-      banState = cells == null || cells.ban() == null ? BanState.NONE : cells.ban();
-      boolean enforced = !observed || mode == Mode.RECORD;
-      return enforced ? readBan(ban.get(), banState, mode, passes) : passes;
-    }
     return passes;
   }
 
-  private boolean areOwn(Cell[] known) {
-    if (known.length != rules.cells()) {
-      return false;
+  private Cell[] unused() {
+    Cell[] unused = new Cell[rules.cells()];
+    for (int c = 0; c < unused.length; c++) {
+      unused[c] = Cell.unused(rules.cellRule(c));
     }
-    for (int c = 0; c < known.length; c++) {
-      if (!known[c].serves(rules.cellRule(c))) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /**
-   * Finds the cell of each rule, and those of others. A rule without one starts from the cell of
-   * its kind that is needed for about as long and that no other rule continues.
-   */
-  private void find(Cell[] known, long newestMicros) {
-    read = new Cell[rules.cells()];
-    boolean[] seen = new boolean[known.length];
-    boolean[] begun = new boolean[read.length];
-    for (int c = 0; c < read.length; c++) {
-      int place = CellArray.find(known, rules.cellRule(c), seen);
-      read[c] = place < 0 ? Cell.unused(rules.cellRule(c)) : known[place];
-      begun[c] = place >= 0;
-      if (place >= 0) {
-        seen[place] = true;
-      }
-    }
-    boolean[] gone = seen.clone();
-    for (int c = 0; c < read.length; c++) {
-      int place = begun[c] ? -1 : nearest(known, read[c], gone);
-      if (place >= 0) {
-        gone[place] = true;
-        read[c] = read[c].startedFrom(known[place], nowMicros, newestMicros);
-      }
-    }
-    others = known.length == 0 ? List.of() : new ArrayList<>();
-    for (int i = 0; i < seen.length; i++) {
-      if (!seen[i]) {
-        others.add(known[i]);
-      }
-    }
-  }
-
-  private static int nearest(Cell[] known, Cell unused, boolean[] gone) {
-    int exponent = Cell.exponent(unused.longestMemoryMicros());
-    int kind = unused.algorithm().kind();
-    int least = Integer.MAX_VALUE;
-    int nearest = -1;
-    for (int i = 0; i < gone.length; i++) {
-      int off = Math.abs(Cell.exponent(known[i].longestMemoryMicros()) - exponent);
-      if (!gone[i] && kind > 0 && known[i].algorithm().kind() == kind && off < least) {
-        nearest = i;
-        least = off;
-      }
-    }
-    return nearest;
-  }
-
-  private boolean readBan(BanRule bans, BanState known, Mode mode, boolean passes) {
-    banMicros = known.restMicros(bans, nowMicros);
-    if (banMicros == 0 && mode == Mode.ACQUIRE && !passes) {
-      banState = known.violated(bans, nowMicros);
-      banMicros = banState.restMicros(bans, nowMicros);
-      nearer = true;
-    }
-    return passes && (banMicros == 0 || mode == Mode.RECORD);
+    return unused;
   }
 
   /**
@@ -169,68 +80,57 @@ final class CellEvaluation {
         : readouts[place];
   }
 
-  long banMicros() {
-    return banMicros;
+  /** The cells of an admitted call. */
+  Cell[] taken() {
+    return taken;
   }
 
-  /** Writes the cells of an admitted call; creates them if there are none. */
-  CellArray take(@Nullable CellArray cells) {
-    return write(cells, taken);
-  }
-
-  /** Writes the cells with past units. */
-  CellArray record(@Nullable CellArray cells) {
+  /** The cells with past units. */
+  Cell[] recorded() {
     for (int c = 0; c < taken.length; c++) {
       taken[c] = read[c].recorded(rules.cellRule(c), nowMicros, cost);
     }
-    return write(cells, taken);
+    return taken;
   }
 
   /**
-   * Writes the cells of a denied call. It may count as a violation, and it starts time for a
-   * subject that has to wait for its first tokens. If the clock was set back, the shift is written
-   * too: otherwise a full window would stay full until the clock reaches its old time.
-   *
-   * @return the cells to keep; null if they are those that were read
+   * The cells of a denied call: it starts time for a subject that has to wait for its first tokens.
+   * Null if nothing changes.
    */
-  @Nullable CellArray deny(@Nullable CellArray cells) {
-    boolean changed = nearer;
+  Cell @Nullable [] denied() {
+    Cell[] after = null;
     for (int c = 0; c < taken.length; c++) {
-      changed |= readout(c).denied(read[c]) != read[c];
-    }
-    if (changed) {
-      Cell[] after = new Cell[taken.length];
-      for (int c = 0; c < after.length; c++) {
-        after[c] = readout(c).denied(read[c]).under(rules.cellRule(c));
+      Cell denied = readout(c).denied(read[c]);
+      if (denied != read[c]) {
+        after = after == null ? read.clone() : after;
+        after[c] = denied;
       }
-      return write(cells, after);
     }
-    if (cells != null) {
-      cells.shiftTo(shiftMicros);
-    }
-    return null;
-  }
-
-  private CellArray write(@Nullable CellArray cells, Cell[] written) {
-    CellArray into = cells == null ? new CellArray() : cells;
-    into.write(written, others, ban, banState, nowMicros, shiftMicros);
-    return into;
+    return after;
   }
 
   /**
-   * Gives back the units that {@link #take} took, except {@code kept}. Returns how many of them
-   * were still there.
+   * Gives back the units that {@link #taken} took, except {@code kept}.
+   *
+   * @param lowered the cells that are stored, which are replaced
+   * @return the largest number of units given back to any cell that still had some
    */
-  int giveBack(CellArray cells, int kept, long clockMicros) {
-    int[] took = new int[rules.cells()];
-    int[] units = new int[took.length];
+  int giveBack(Cell[] lowered, int kept, long laterMicros) {
     long departureParts = 0;
-    for (int c = 0; c < took.length; c++) {
-      CellReadout readout = readout(c);
-      took[c] = (int) readout.units();
-      units[c] = Math.max(0, took[c] - kept);
-      departureParts = Math.max(departureParts, readout.departureParts());
+    for (int c = 0; c < lowered.length; c++) {
+      departureParts = Math.max(departureParts, readout(c).departureParts());
     }
-    return cells.giveBack(rules, nowMicros, units, took, departureParts, clockMicros);
+    int most = 0;
+    for (int c = 0; c < lowered.length; c++) {
+      int took = (int) readout(c).units();
+      int units = took - kept;
+      Cell cell = lowered[c];
+      if (units > 0) {
+        lowered[c] =
+            cell.giveBack(rules.cellRule(c), nowMicros, units, took, departureParts, laterMicros);
+        most = lowered[c] == cell ? most : Math.max(most, units);
+      }
+    }
+    return most;
   }
 }

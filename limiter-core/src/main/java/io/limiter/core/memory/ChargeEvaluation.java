@@ -4,8 +4,10 @@ package io.limiter.core.memory;
 import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
 import io.limiter.core.memory.UnitLog.LogTable;
+import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellReadout;
 import io.limiter.core.store.DecisionReadout;
 import io.limiter.core.store.Mode;
@@ -13,9 +15,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The evaluation of one charge in one decision. It reads the log itself; a {@link CellEvaluation}
- * does the rest. Times are microseconds. All methods are called under the lock of the stripe,
- * except those that {@link DecisionReadout} describes.
+ * The evaluation of one charge in one decision. It reads the log and the ban itself; a {@link
+ * CellEvaluation} does the rest. Times are microseconds. All methods are called under the lock of
+ * the stripe, except those that {@link DecisionReadout} describes.
  */
 final class ChargeEvaluation {
 
@@ -35,13 +37,19 @@ final class ChargeEvaluation {
 
   private LogTable table;
   private StateKey key;
+
+  /** Null unless the charge has a ban that is enforced. */
+  private @Nullable StateKey banKey;
+
+  private BanState ban = BanState.NONE;
+  private boolean banChanges;
+  private long banMicros;
   private boolean kept = true;
   private boolean admits;
   private @Nullable UnitLog known;
   private @Nullable UnitLog log;
   private long clockMicros;
   private long nowMicros;
-  private long shiftMicros;
   private long sinceNewestMicros = Long.MAX_VALUE;
 
   ChargeEvaluation(Charge charge, int stripe, LogTable subjects) {
@@ -52,7 +60,8 @@ final class ChargeEvaluation {
     this.stack = charge.stack();
     this.logs = stack.logs() > 0;
     this.found = logs ? new long[2 * stack.rules().size()] : NOTHING;
-    this.cells = stack.cells() > 0 || stack.ban().isPresent() ? new CellEvaluation(charge) : null;
+    this.cells = stack.cells() > 0 ? new CellEvaluation(charge) : null;
+    this.banKey = stack.ban().isPresent() && !charge.observed() ? key.ban() : null;
   }
 
   private @Nullable CellReadout readout(int rule) {
@@ -84,7 +93,7 @@ final class ChargeEvaluation {
   }
 
   long banMicros() {
-    return cells == null ? 0 : cells.banMicros();
+    return banMicros;
   }
 
   /** Finds the state of the key. Returns false if there is none and no room for it. */
@@ -97,6 +106,7 @@ final class ChargeEvaluation {
   void share(LogTable overflows, StateKey overflow, long clockMicros) {
     table = overflows;
     key = overflow;
+    banKey = banKey == null ? null : new StateKey(overflow.tag() + ".ban", overflow.name());
     known = overflows.find(overflow, clockMicros);
   }
 
@@ -108,11 +118,45 @@ final class ChargeEvaluation {
   /** Reads the state. Returns whether every rule admits the charge, and no ban is in force. */
   boolean read(long atMicros, Mode mode) {
     clockMicros = atMicros;
-    admits = !logs || readLog(mode);
+    nowMicros = known == null ? clockMicros : known.nowMicros(clockMicros);
+    readBan(mode);
+    boolean passes = !logs || readLog(mode);
     if (cells != null) {
-      admits = cells.read(known == null ? null : known.cells(), clockMicros, mode, admits);
+      passes = cells.read(known == null ? null : known.cells(), nowMicros, mode, passes);
     }
+    if (!passes && mode == Mode.ACQUIRE && banKey != null && banMicros == 0) {
+      BanRule rule = stack.ban().orElseThrow();
+      ban = ban.violated(rule, clockMicros);
+      banMicros = ban.restMicros(rule, clockMicros);
+      banChanges = true;
+    }
+    admits = passes && banMicros == 0;
     return admits;
+  }
+
+  private void readBan(Mode mode) {
+    StateKey banned = banKey;
+    UnitLog stored = banned == null || mode == Mode.RECORD ? null : table.find(banned, clockMicros);
+    if (stored != null) {
+      ban = stored.ban().at(clockMicros);
+      banChanges = !ban.equals(stored.ban());
+      banMicros = ban.restMicros(stack.ban().orElseThrow(), clockMicros);
+    }
+  }
+
+  /** Writes the ban, if there is room for it. */
+  private void writeBan() {
+    StateKey banned = banKey;
+    if (banned != null && banChanges && kept) {
+      UnitLog stored = table.peek(banned);
+      if (stored != null || !table.full()) {
+        UnitLog into = stored == null ? new UnitLog() : stored;
+        if (stored == null) {
+          table.put(banned, into);
+        }
+        into.remember(ban, stack.ban().orElseThrow());
+      }
+    }
   }
 
   /** What {@link #read} returned. */
@@ -120,38 +164,25 @@ final class ChargeEvaluation {
     return admits;
   }
 
-  /** Records past units at their time, or at that of the newest units if those are younger. */
+  /** Records past units at their time, or at that of the last write if that is later. */
   void record(long thenMicros) {
-    long atMicros = thenMicros;
-    if (known != null) {
-      if (logs && known.size() > 0) {
-        atMicros = Math.max(atMicros, known.newestMicros() - known.shiftMicros());
-      }
-      CellArray counted = known.cells();
-      if (cells != null && counted != null) {
-        atMicros = Math.max(atMicros, counted.lastWriteClockMicros());
-      }
-    }
-    boolean unused = read(atMicros, Mode.RECORD);
+    long atMicros = known == null ? thenMicros : Math.max(thenMicros, known.clockOfLastWrite());
+    var unused = read(atMicros, Mode.RECORD);
     UnitLog into = known();
     if (logs) {
-      write(into);
+      into.take(nowMicros, charge.cost(), stack.kept(), stack.horizonMicros());
     }
     if (cells != null) {
-      into.remember(cells.record(into.cells()));
+      into.remember(cells.recorded(), nowMicros, stack.banMicros());
     }
+    into.wrote(nowMicros, nowMicros - atMicros);
   }
 
   private boolean readLog(Mode mode) {
     int size = 0;
-    nowMicros = clockMicros;
     if (known != null && known.size() > 0) {
       log = known;
       size = log.size();
-      // If the clock was set back, the log's time continues from its newest unit.
-      long behind = Math.max(0, log.newestMicros() - (clockMicros + log.shiftMicros()));
-      shiftMicros = log.shiftMicros() + behind;
-      nowMicros = clockMicros + shiftMicros;
       sinceNewestMicros = nowMicros - log.newestMicros();
     }
     boolean admitted = true;
@@ -187,22 +218,19 @@ final class ChargeEvaluation {
 
   /** Takes the units. */
   void take() {
+    writeBan();
     if (!kept) {
       return;
     }
     UnitLog into = known();
     if (logs) {
-      write(into);
+      into.take(nowMicros, charge.cost(), stack.kept(), stack.horizonMicros());
     }
     if (cells != null) {
-      into.remember(cells.take(into.cells()));
+      into.remember(cells.taken(), nowMicros, stack.banMicros());
     }
+    into.wrote(nowMicros, nowMicros - clockMicros);
     into.taken(clockMicros);
-  }
-
-  private void write(UnitLog into) {
-    into.shiftTo(shiftMicros);
-    into.take(nowMicros, charge.cost(), stack.kept(), stack.horizonMicros());
   }
 
   private UnitLog known() {
@@ -214,18 +242,18 @@ final class ChargeEvaluation {
   }
 
   /**
-   * Writes the state after a denied call. For the log that is only the shift: without it, a log
-   * whose clock was set back by an hour would deny for an hour.
+   * Writes the state after a denied call: a violation, the start of time, or the shift. Without
+   * that, a log whose clock was set back by an hour would deny for an hour.
    */
   void deny() {
-    if (log != null) {
-      log.shiftTo(shiftMicros);
-    }
-    if (cells != null && kept) {
-      CellArray left = cells.deny(known == null ? null : known.cells());
-      if (left != null) {
-        known().remember(left);
-      }
+    writeBan();
+    Cell[] changed = cells == null || !kept ? null : cells.denied();
+    if (changed != null) {
+      UnitLog into = known();
+      into.remember(changed, nowMicros, stack.banMicros());
+      into.wrote(nowMicros, nowMicros - clockMicros);
+    } else if (known != null) {
+      known.shiftTo(nowMicros - clockMicros);
     }
   }
 
@@ -240,11 +268,10 @@ final class ChargeEvaluation {
     }
     int lower = charge.cost() - units;
     int given = logs ? from.giveBack(nowMicros, Math.max(0, loggedUnits() - lower)) : 0;
-    CellArray counted = from.cells();
-    if (cells != null && counted != null) {
-      given = Math.max(given, cells.giveBack(counted, lower, atMicros));
+    if (cells != null && from.hasCellsSince(nowMicros)) {
+      given = Math.max(given, cells.giveBack(from.lowered(), lower, from.nowMicros(atMicros)));
     }
-    if (from.size() == 0 && counted == null) {
+    if (from.size() == 0 && from.cells() == null) {
       table.remove(key);
     }
     return given;
@@ -266,12 +293,21 @@ final class ChargeEvaluation {
     if (known == null && table.full()) {
       return 0;
     }
+    long most = stack.kept();
+    if (known != null) {
+      long laterMicros = known.nowMicros(atMicros);
+      most = Math.max(most, known.size() - known.firstYounger(laterMicros, stack.horizonMicros()));
+      var unused = known.giveBack(nowMicros, charge.cost());
+      if (known.size() == 0) { // as after a refund of all units
+        table.remove(key);
+        known = null;
+        most = stack.kept();
+      }
+    }
     UnitLog into = known();
-    int unused = into.giveBack(nowMicros, charge.cost());
-    long behind = into.size() == 0 ? 0 : into.newestMicros() - (atMicros + into.shiftMicros());
-    shiftMicros = into.size() == 0 ? 0 : into.shiftMicros() + Math.max(0, behind);
-    nowMicros = atMicros + shiftMicros;
-    write(into);
+    nowMicros = into.nowMicros(atMicros);
+    into.take(nowMicros, charge.cost(), most, stack.horizonMicros());
+    into.wrote(nowMicros, nowMicros - atMicros);
     return charge.cost();
   }
 }

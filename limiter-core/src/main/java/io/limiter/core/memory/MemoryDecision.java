@@ -61,7 +61,10 @@ final class MemoryDecision extends AtMostOnceReservation
       long clockMicros = stripes.clockMicros();
       decidedAtMicros = clockMicros;
       for (int p = 0; p < request().past().size(); p++) {
-        record(request().past().get(p), clockMicros);
+        PastCharge past = request().past().get(p);
+        if (past.take()) {
+          record(past, clockMicros);
+        }
       }
       for (int c = 0; c < readings.length; c++) {
         if (!readings[c].find(clockMicros)) {

@@ -7,9 +7,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import io.limiter.core.memory.CellArray.BanState;
 import io.limiter.core.memory.UnitLog.LogTable;
-import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
@@ -115,9 +113,22 @@ public final class MemoryStore implements LimitStore {
       LogTable subjects = stripes.get(index).subjects;
       long clockMicros = stripes.clockMicros();
       subjects.remove(charge.key());
+      subjects.remove(charge.key().ban());
       if (!subjects.full() && !closed) {
         AdoptedState.of(charge, known, clockMicros)
             .ifPresent(log -> subjects.put(charge.key(), log));
+      }
+      if (known.bannedMicros() > 0 && !subjects.full() && !closed) {
+        charge
+            .stack()
+            .ban()
+            .ifPresent(
+                rule -> {
+                  long decided = clockMicros - known.ageMicros();
+                  UnitLog ban = new UnitLog();
+                  ban.remember(new BanState(decided, 0, decided + known.bannedMicros(), 1), rule);
+                  subjects.put(charge.key().ban(), ban);
+                });
       }
     } finally {
       stripes.unlock(1L << index);
@@ -136,7 +147,9 @@ public final class MemoryStore implements LimitStore {
     stripes.lock(mask);
     try {
       for (StateKey key : keys) {
-        stripes.get(stripes.indexOf(key)).subjects.remove(key);
+        LogTable subjects = stripes.get(stripes.indexOf(key)).subjects;
+        subjects.remove(key);
+        subjects.remove(key.ban());
       }
     } finally {
       stripes.unlock(mask);
@@ -154,11 +167,7 @@ public final class MemoryStore implements LimitStore {
       int index = stripes.indexOf(key);
       stripes.lock(1L << index);
       try {
-        UnitLog log = stripes.get(index).subjects.peek(key);
-        CellArray cells = log == null ? null : log.cells();
-        if (cells != null) {
-          cells.liftBan();
-        }
+        stripes.get(index).subjects.remove(key.ban());
       } finally {
         stripes.unlock(1L << index);
       }
@@ -224,18 +233,20 @@ public final class MemoryStore implements LimitStore {
    */
   static final class AdoptedState {
 
-    private final Charge charge;
     private final KnownUse known;
     private final long clockMicros;
     private final long decidedMicros;
     private final RuleStack stack;
     private final List<Rule> rules;
 
+    /** The time of the last write. */
+    private long newestMicros;
+
     private AdoptedState(Charge charge, KnownUse known, long clockMicros) {
-      this.charge = charge;
       this.known = known;
       this.clockMicros = clockMicros;
       this.decidedMicros = clockMicros - known.ageMicros();
+      this.newestMicros = known.rules().isEmpty() ? Long.MIN_VALUE : decidedMicros;
       this.stack = charge.stack();
       this.rules = charge.stack().rules();
     }
@@ -254,12 +265,13 @@ public final class MemoryStore implements LimitStore {
         for (PastUnits some : units) {
           log.take(
               clockMicros - some.ageMicros(), some.units(), stack.kept(), stack.horizonMicros());
+          newestMicros = clockMicros - some.ageMicros();
         }
       }
-      Optional<BanRule> ban = charge.stack().ban();
-      if (stack.logs() < rules.size() || ban.isPresent()) {
-        log.remember(cells(ban));
+      if (stack.cells() > 0) {
+        log.remember(cells(), decidedMicros, stack.banMicros());
       }
+      log.wrote(newestMicros, 0);
       return log.size() > 0 || log.cells() != null ? Optional.of(log) : Optional.empty();
     }
 
@@ -302,9 +314,8 @@ public final class MemoryStore implements LimitStore {
       return Math.max(0, rules.get(rule).capacity() - known.rules().get(rule).remaining());
     }
 
-    private CellArray cells(Optional<BanRule> ban) {
-      Cell[] cells = new Cell[rules.size() - stack.logs()];
-      long newest = known.rules().isEmpty() ? Long.MIN_VALUE : decidedMicros;
+    private Cell[] cells() {
+      Cell[] cells = new Cell[stack.cells()];
       for (int r = 0; r < rules.size(); r++) {
         if (stack.isLog(r)) {
           continue;
@@ -323,23 +334,11 @@ public final class MemoryStore implements LimitStore {
               atMicros > decidedMicros
                   ? cell.recorded(rule, atMicros, some.units())
                   : cell.withEarlier(rule, decidedMicros, some.units());
-          newest = Math.max(newest, atMicros);
+          newestMicros = Math.max(newestMicros, atMicros);
         }
         cells[stack.place(r)] = cell;
       }
-      BanState state =
-          known.bannedMicros() > 0
-              ? new BanState(decidedMicros, 0, decidedMicros + known.bannedMicros(), 1)
-              : BanState.NONE;
-      CellArray made = new CellArray();
-      made.write(
-          cells,
-          List.of(),
-          ban,
-          ban.isPresent() ? state : null,
-          newest == Long.MIN_VALUE ? clockMicros : newest,
-          0);
-      return made;
+      return cells;
     }
   }
 }

@@ -40,7 +40,7 @@ final class StripedState {
   }
 
   int indexOf(StateKey key) {
-    int spread = key.hashCode() * 0x9E3779B9;
+    int spread = key.tag().hashCode() * 0x9E3779B9; // of its ban too
     return spread >>> 16 & stripes.length - 1;
   }
 

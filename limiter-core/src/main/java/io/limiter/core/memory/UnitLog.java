@@ -2,15 +2,18 @@
 package io.limiter.core.memory;
 
 import io.limiter.core.StateKey;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.state.Cell;
 import java.util.Arrays;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The units that one key took, oldest first: a ring of time stamps in microseconds. Stamps are
- * compared by their difference, so that a clock may start anywhere and wrap around. It also holds
- * the cells of the key's rules without a log. Guarded by its stripe.
- *
- * <p>A log without units has no state that affects decisions: it starts again with its next unit.
+ * The state of one key: the units that it took, oldest first, a ring of time stamps in
+ * microseconds; the cells of its rules without a log; or a ban. Its time is the clock plus a shift,
+ * and never runs backwards: it continues from the last write. Times are compared by their
+ * difference, so that a clock may start anywhere and wrap around. Guarded by its stripe.
  */
 final class UnitLog {
 
@@ -29,7 +32,18 @@ final class UnitLog {
 
   private @Nullable UnitLog younger;
 
-  private @Nullable CellArray cells;
+  /** By the places of their rules; null without such rules. */
+  private Cell @Nullable [] cells;
+
+  /** When the first cell was written: units taken earlier are not in the cells. */
+  private long bornMicros;
+
+  private long longerMicros;
+  private BanState ban = BanState.NONE;
+
+  /** The rule of the ban when it was written; null if this is no ban. */
+  private @Nullable BanRule bannedBy;
+
   private long[] ring = NO_RING;
 
   /** The clock at which units were last taken, if nothing else was written since then. */
@@ -37,40 +51,88 @@ final class UnitLog {
 
   private int head;
   private int size;
-  private long newestMicros;
 
-  /** Stamp = clock + shift; it grows when the clock is set back. */
+  /** Whether anything was written. */
+  private boolean written;
+
+  /** The time of the last write. */
+  private long timeMicros;
+
+  /** Time = clock + shift; it grows when the clock is set back. */
   private long shiftMicros;
 
-  /** The most units that any rule of this log needs. */
-  private long keep;
-
-  /** The longest window of any rule of this log; older units are removed. */
+  /** The longest window of the rules of the log; older units are removed. */
   private long horizonMicros;
 
-  /** When the horizon lapses, unless a stack with as long a window takes units before. */
-  private long untilMicros;
+  /** Computed when the cells might have expired; {@link #UNKNOWN} until then. */
+  private long neededUntilMicros = UNKNOWN;
 
   int size() {
     return size;
   }
 
-  /** The cells of rules without a log; null if no such rule was used. */
-  @Nullable CellArray cells() {
+  /** The time; never before the last write. */
+  long nowMicros(long clockMicros) {
+    long micros = clockMicros + shiftMicros;
+    return written && timeMicros - micros > 0 ? timeMicros : micros;
+  }
+
+  /** Notes the last write. */
+  void wrote(long nowMicros, long newShift) {
+    written = true;
+    timeMicros = nowMicros;
+    shiftMicros = newShift;
+  }
+
+  /** The clock at the last write. */
+  long clockOfLastWrite() {
+    return timeMicros - shiftMicros;
+  }
+
+  /** The cells of rules without a log; not to be modified. */
+  Cell @Nullable [] cells() {
     return cells;
   }
 
-  void remember(CellArray counted) {
+  /** Whether there are cells that units of this time may be in. */
+  boolean hasCellsSince(long stampMicros) {
+    return cells != null && stampMicros - bornMicros >= 0;
+  }
+
+  /**
+   * A copy of the cells, which replaces them. What is given back does not let them expire sooner.
+   */
+  Cell[] lowered() {
+    long unused = neededUntilMicros();
+    Cell[] copy = Objects.requireNonNull(cells).clone();
+    cells = copy;
+    return copy;
+  }
+
+  /**
+   * @param counted the cells; the array is kept
+   * @param longer see {@link RuleStack#banMicros}
+   */
+  void remember(Cell[] counted, long nowMicros, long longer) {
+    bornMicros = cells == null ? nowMicros : bornMicros;
     cells = counted;
+    longerMicros = longer;
+    neededUntilMicros = UNKNOWN;
+  }
+
+  BanState ban() {
+    return ban;
+  }
+
+  void remember(BanState state, BanRule rule) {
+    ban = state;
+    bannedBy = rule;
+    neededUntilMicros = UNKNOWN;
   }
 
   /** The number of units that fit without growing. */
   int capacity() {
     return ring.length;
-  }
-
-  long shiftMicros() {
-    return shiftMicros;
   }
 
   /** Sets the shift to use from now on, after the clock was set back. */
@@ -90,7 +152,7 @@ final class UnitLog {
 
   /** The stamp of the newest unit, if there is one. */
   long newestMicros() {
-    return newestMicros;
+    return stampMicros(size - 1);
   }
 
   /**
@@ -114,40 +176,49 @@ final class UnitLog {
   }
 
   /**
-   * Whether every unit is past the horizon, and no cell is needed, for longer than the grace time;
-   * not before the grace time has passed since a call took units.
+   * Whether every unit is past the horizon, and neither a cell nor a ban is needed, for longer than
+   * the grace time; not before the grace time has passed since a call took units.
    */
   boolean expired(long clockMicros, long graceMicros) {
     long sinceTaken = clockMicros - takenMicros;
     if (sinceTaken >= 0 && sinceTaken < graceMicros) {
       return false; // the usual case, without a look at the cells
     }
-    return (size == 0 || clockMicros + shiftMicros - newestMicros - horizonMicros >= graceMicros)
-        && (cells == null || cells.expired(clockMicros, graceMicros));
+    long sinceWrite = clockMicros + shiftMicros - timeMicros;
+    return (size == 0 || clockMicros + shiftMicros - newestMicros() - horizonMicros >= graceMicros)
+        && (cells == null
+            || (sinceWrite >= graceMicros
+                && clockMicros + shiftMicros - neededUntilMicros() >= graceMicros))
+        && (bannedBy == null || clockMicros - ban.neededUntilMicros(bannedBy) >= graceMicros);
+  }
+
+  /** Of the cells; not before the last write. */
+  private long neededUntilMicros() {
+    Cell[] counted = cells;
+    if (neededUntilMicros == UNKNOWN && counted != null) {
+      neededUntilMicros = timeMicros;
+      for (Cell cell : counted) {
+        neededUntilMicros = Math.max(neededUntilMicros, cell.neededUntilMicros() + longerMicros);
+      }
+    }
+    return neededUntilMicros;
   }
 
   /**
-   * Takes units for a stack whose largest count and longest window are given. Removes units past
-   * the horizon, and the oldest that no rule needs. The horizon of a stack with a longer window
-   * holds until that window has passed since the stack last took units.
+   * Takes units. Removes those that have left the longest window, and the oldest ones beyond the
+   * most that the rules need, or that were there: under a larger count.
    */
-  void take(long nowMicros, int units, long count, long windowMicros) {
-    if (windowMicros < horizonMicros && nowMicros - untilMicros < 0) {
-      keep = Math.max(keep, count);
-    } else {
-      keep = windowMicros < horizonMicros ? count : Math.max(keep, count);
-      horizonMicros = windowMicros;
-      untilMicros = nowMicros + windowMicros;
-    }
-    int taken = (int) Math.min(units, keep);
+  void take(long nowMicros, int units, long kept, long windowMicros) {
+    horizonMicros = windowMicros;
     dropOldest(firstYounger(nowMicros, horizonMicros));
-    dropOldest((int) Math.max(0, size + taken - keep));
+    long most = Math.max(kept, size);
+    int taken = (int) Math.min(units, most);
+    dropOldest((int) Math.max(0, size + taken - most));
     fit(size + taken);
     for (int i = 0; i < taken; i++) {
       ring[(head + size + i) & (ring.length - 1)] = nowMicros;
     }
     size += taken;
-    newestMicros = nowMicros;
   }
 
   /** Gives back up to so many units that have exactly this stamp. Returns how many. */
@@ -171,25 +242,11 @@ final class UnitLog {
       ring[(head + i - given) & (ring.length - 1)] = stampMicros(i);
     }
     size -= given;
-    if (size > 0) {
-      newestMicros = stampMicros(size - 1);
-      if (untilMicros - newestMicros > horizonMicros) {
-        untilMicros =
-            newestMicros + horizonMicros; // by then the longest window counts none of them
-      }
-    } else {
-      clear();
+    if (size == 0) {
+      ring = NO_RING;
+      head = 0;
     }
     return given;
-  }
-
-  private void clear() {
-    ring = NO_RING;
-    head = 0;
-    shiftMicros = 0;
-    keep = 0;
-    horizonMicros = 0;
-    untilMicros = 0;
   }
 
   private void dropOldest(int units) {
@@ -214,10 +271,8 @@ final class UnitLog {
   public String toString() {
     long[] stamps = new long[size];
     Arrays.setAll(stamps, this::stampMicros);
-    String log =
-        "UnitLog[stamps=%s, shift=%s, keep=%s, horizon=%s, until=%s]"
-            .formatted(Arrays.toString(stamps), shiftMicros, keep, horizonMicros, untilMicros);
-    return cells == null ? log : log + " " + cells;
+    return "UnitLog[stamps=%s, cells=%s, time=%s, shift=%s, ban=%s]"
+        .formatted(Arrays.toString(stamps), Arrays.toString(cells), timeMicros, shiftMicros, ban);
   }
 
   /**

@@ -328,9 +328,11 @@ public record RedisSettings(
 
     /** Equal submissions of different callers have different names. */
     String name(StateKey key) {
-      return key.name().startsWith(SUBMISSION)
-          ? SUBMISSION + hidden(key.tag() + ':' + key.name())
-          : key.name();
+      String name = key.name();
+      int shape = name.lastIndexOf('.');
+      return name.startsWith(SUBMISSION) && shape >= SUBMISSION.length()
+          ? SUBMISSION + hidden(key.tag() + ':' + name) + name.substring(shape)
+          : name;
     }
 
     private String hidden(String text) {

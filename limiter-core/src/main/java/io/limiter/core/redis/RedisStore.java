@@ -2,6 +2,7 @@
 package io.limiter.core.redis;
 
 import io.lettuce.core.ScriptOutputType;
+import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
@@ -152,7 +153,12 @@ public final class RedisStore implements LimitStore {
     EncodedCall call = EncodedCall.of(request, mode, settings::name, encoded::get, batching);
     ScriptCall.Time time = ScriptCall.Time.of(settings.deadline(request.policy()), settings);
     if (call.size() == 1) {
-      return decideTogether(request, mode, call, time);
+      return decideTogether(request, mode, call, time)
+          .exceptionallyCompose(
+              failure ->
+                  isMovingWithBan(call, failure)
+                      ? decideApart(call, time).thenApply(found -> verdict(request, mode, found))
+                      : CompletableFuture.failedFuture(failure));
     }
     return nodes.bySlot
         ? decideBySlot(request, mode, call, time)
@@ -195,9 +201,65 @@ public final class RedisStore implements LimitStore {
     return found.verdict(request, mode, new RedisReservation(this, request, found));
   }
 
-  /** Decides in one script. */
+  /** Decides in one script, or, while the slot of a value and its ban migrates, in several. */
   CompletionStage<DecideReply> decide(EncodedCall call, ScriptCall.Time time) {
-    return ScriptCall.of(nodes, decide, call, time).start().thenApply(bytes -> read(bytes, call));
+    CompletionStage<byte[]> decided = ScriptCall.of(nodes, decide, call, time).start();
+    return decided
+        .thenApply(bytes -> read(bytes, call))
+        .exceptionallyCompose(
+            failure ->
+                isMovingWithBan(call, failure)
+                    ? decideApart(call, time)
+                    : CompletableFuture.failedFuture(failure));
+  }
+
+  private static boolean isMovingWithBan(EncodedCall call, Throwable failure) {
+    return call.isOneWithBan() && RedisNodes.SlotMoving.is(failure);
+  }
+
+  /** Asks for the ban, then the rules; if these deny the call, that is a violation. */
+  private CompletionStage<DecideReply> decideApart(EncodedCall call, ScriptCall.Time time) {
+    byte[] value = call.keys()[0];
+    byte[] ban = call.keys()[1];
+    Charge charge = call.charge(0);
+    boolean asksBan =
+        call.mode() == Mode.PEEK || (call.mode() == Mode.ACQUIRE && !charge.observed());
+    CompletionStage<Double> banned =
+        asksBan
+            ? askBan(ban, call.planOfBan(Mode.PEEK), time)
+            : CompletableFuture.completedFuture(0.0);
+    return banned.thenCompose(
+        rest -> {
+          Mode mode = rest > 0 ? Mode.PEEK : call.mode();
+          return ask(value, call.planOfRules(mode), call.arguments()[1], time)
+              .thenCompose(
+                  found -> {
+                    DecideReply reply = read(call.join(found, rest), call);
+                    return mode == Mode.ACQUIRE && asksBan && !reply.admits(0)
+                        ? askBan(ban, call.planOfBan(Mode.ACQUIRE), time)
+                            .thenApply(begun -> read(call.join(found, begun), call))
+                        : CompletableFuture.completedFuture(reply);
+                  });
+        });
+  }
+
+  private CompletionStage<Double> askBan(byte[] key, byte[] plan, ScriptCall.Time time) {
+    return ask(key, plan, new byte[0], time)
+        .thenApply(
+            reply -> {
+              if (!DecideReply.isOfBan(reply)) {
+                nodes.renew(key);
+              }
+              return DecideReply.banMicros(reply);
+            });
+  }
+
+  private CompletionStage<byte[]> ask(byte[] key, byte[] plan, byte[] ttl, ScriptCall.Time time) {
+    byte[][] arguments = {plan, ttl};
+    return new ScriptCall<byte[]>(
+            nodes, decide, ScriptOutputType.VALUE, new byte[][] {key}, arguments, time)
+        .start()
+        .thenApply(DecideReply::requireSome);
   }
 
   private DecideReply read(byte @Nullable [] bytes, EncodedCall call) {
@@ -225,7 +287,7 @@ public final class RedisStore implements LimitStore {
     byte[] key = (settings.prefix() + SHARED_SETTINGS).getBytes(StandardCharsets.US_ASCII);
     return new ScriptCall<List<byte[]>>(
             nodes,
-            SharedSettingsScripts.SCRIPT,
+            SharedSettingsScript.SCRIPT,
             ScriptOutputType.MULTI,
             new byte[][] {key},
             new byte[0][],
@@ -275,7 +337,7 @@ public final class RedisStore implements LimitStore {
         .forEach(field -> arguments.addAll(List.of(field.getKey(), field.getValue())));
     return units
         .count(
-            SharedSettingsScripts.CHANGE,
+            SharedSettingsScript.SCRIPT,
             new byte[][] {key},
             arguments.stream()
                 .map(text -> text.getBytes(StandardCharsets.UTF_8))
@@ -293,9 +355,8 @@ public final class RedisStore implements LimitStore {
   }
 
   /** Read where it is first used. */
-  private static final class SharedSettingsScripts {
+  private static final class SharedSettingsScript {
     static final RedisScript SCRIPT = DecisionScripts.read("shared-settings.lua");
-    static final RedisScript CHANGE = DecisionScripts.read("change-shared-settings.lua");
   }
 
   /**
@@ -316,7 +377,11 @@ public final class RedisStore implements LimitStore {
     if (keys.isEmpty()) {
       return CompletableFuture.completedFuture(null);
     }
-    List<byte[]> names = keys.stream().map(settings::name).toList();
+    return delete(keys.stream().flatMap(key -> Stream.of(key, key.ban())));
+  }
+
+  private CompletionStage<Void> delete(Stream<StateKey> keys) {
+    List<byte[]> names = keys.distinct().map(settings::name).toList();
     return units.sum(names, name -> name, this::resetTogether).thenApply(count -> null);
   }
 
@@ -329,17 +394,7 @@ public final class RedisStore implements LimitStore {
     if (keys.isEmpty()) {
       return CompletableFuture.completedFuture(null);
     }
-    List<byte[]> names = keys.stream().map(settings::name).toList();
-    return units.sum(names, name -> name, this::liftTogether).thenApply(count -> null);
-  }
-
-  private CompletionStage<Long> liftTogether(List<byte[]> names) {
-    return units.count(LiftedBans.SCRIPT, names.toArray(byte[][]::new), new byte[0][]);
-  }
-
-  /** Read where it is first used. */
-  private static final class LiftedBans {
-    static final RedisScript SCRIPT = DecisionScripts.read("lift-bans.lua");
+    return delete(keys.stream().map(StateKey::ban));
   }
 
   /** Each check writes a short value, which expires after a second. */

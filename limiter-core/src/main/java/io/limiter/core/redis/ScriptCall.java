@@ -18,6 +18,8 @@ import io.limiter.core.redis.wire.EncodedCall;
 import io.netty.util.Timeout;
 import io.netty.util.TimerTask;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -49,6 +51,9 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
 
   /** A decision that may share a command with others. */
   private @Nullable EncodedCall decision;
+
+  /** The call of which this is the decision. */
+  private @Nullable EncodedCall call;
 
   /** The node to which the script is sent. */
   private volatile ConnectionSource node;
@@ -98,6 +103,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     ScriptCall<byte[]> decides =
         new ScriptCall<>(
             nodes, script, ScriptOutputType.VALUE, call.keys(), call.arguments(), time);
+    decides.call = call;
     decides.decision = call.mayShare() ? call : null;
     return decides;
   }
@@ -140,7 +146,23 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     node = to;
     period = admitted;
     sentAsText = false;
+    record();
     send();
+  }
+
+  /**
+   * Records past units before the decision, on its connection. They go with a call that the breaker
+   * has admitted, and do not concern it. Nothing waits for them.
+   */
+  private void record() {
+    for (byte[][] past : call == null ? List.<byte[][]>of() : call.takeRecords()) {
+      byte[][] arguments = Arrays.copyOfRange(past, 1, past.length);
+      byte[][] key = {past[0]};
+      ScriptCall<T> records = new ScriptCall<>(nodes, script, output, key, arguments, time.again());
+      records.node = node;
+      records.commands = commands;
+      records.send();
+    }
   }
 
   /** The slots may be elsewhere by now. */

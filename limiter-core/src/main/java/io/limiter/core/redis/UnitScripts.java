@@ -11,7 +11,6 @@ import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -70,12 +69,10 @@ final class UnitScripts {
 
   private CompletionStage<Long> renewTogether(List<TakenUnits> permits, ScriptCall.Time time) {
     byte[][] keys = keys(permits);
-    byte[][] arguments = new byte[permits.size()][];
-    for (int i = 0; i < arguments.length; i++) {
-      TakenUnits permit = permits.get(i);
-      byte[] plan = permit.stack.ofTaken(permit.units);
-      arguments[i] =
-          ByteBuffer.allocate(STAMP + plan.length).put(permit.refundArgument()).put(plan).array();
+    byte[][] arguments = new byte[2 * permits.size()][];
+    for (int i = 0; i < permits.size(); i++) {
+      arguments[2 * i] = permits.get(i).refundArgument();
+      arguments[2 * i + 1] = permits.get(i).stack.ttl();
     }
     return new ScriptCall<byte[]>(
             nodes, scripts.renew(), ScriptOutputType.VALUE, keys, arguments, time)
@@ -94,7 +91,7 @@ final class UnitScripts {
     }
     long units = 0;
     for (int i = 0; i < permits.size(); i++) {
-      permits.get(i).renewed(Arrays.copyOfRange(stamps, STAMP * i, STAMP * i + STAMP));
+      permits.get(i).renewed(ByteBuffer.wrap(stamps).getDouble(STAMP * i));
       units += permits.get(i).units;
     }
     return units;

@@ -332,9 +332,11 @@ public final class DenyCache implements LimitStore {
       return longest;
     }
 
-    /** Whether the call counts under one of these keys. */
+    /** Whether the call counts under one of these keys, or a ban of one of them denies it. */
     boolean isUnder(Collection<StateKey> keys) {
-      return request.charges().stream().anyMatch(charge -> keys.contains(charge.key()));
+      return request.charges().stream()
+          .map(charge -> charge.key().ban())
+          .anyMatch(ban -> keys.stream().anyMatch(key -> key.ban().equals(ban)));
     }
 
     /** Whether the store was asked after this time. */

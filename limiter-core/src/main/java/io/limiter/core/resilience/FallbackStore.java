@@ -8,6 +8,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.resilience.KnownCall.UnreportedReservation;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.util.LogThrottle;
@@ -32,19 +33,25 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The local store continues from what this instance knows: the store's last verdict on each
  * subject (also from a reply that arrived too late for its call), the calls that are on their way
- * to the store, and what was admitted here since. The store records what was admitted here before
- * it decides the subject's next call. So while the store keeps its data, one instance alone never
- * admits more than a rule's count in any window, whichever store decides. A verdict that arrives
- * late counts from its arrival: windows that begin with a call, and refills by interval, may then
- * come later in the fallback than in the store; if it is late by more than a window, a few more
- * calls may pass. Concurrency limits ({@link io.limiter.core.rule.ConcurrencyLimitRule}) are
- * exempt, because their permits become free when calls end. So are fallbacks that count nothing.
+ * to the store, and what was admitted here since. The store records what was admitted here, once,
+ * before it decides the subject's next call. So while the store keeps its data, one instance alone
+ * never admits more than a rule's count in any window, whichever store decides, except for
+ *
+ * <ul>
+ *   <li>units whose report was lost, once more;
+ *   <li>a verdict that arrives late: it counts from its arrival, so windows that begin with a call,
+ *       and refills by interval, may come later in the fallback than in the store. If it is late by
+ *       more than a window, a few more calls may pass;
+ *   <li>in a call of several subjects, those behind the first: their verdicts are ordered by when
+ *       the store was asked, so the units of calls that were in flight together may be missed.
+ * </ul>
+ *
+ * <p>Concurrency limits ({@link io.limiter.core.rule.ConcurrencyLimitRule}) are exempt, because
+ * their permits become free when calls end. So are fallbacks that count nothing.
  */
 public final class FallbackStore implements LimitStore {
 
   private static final Logger LOG = LoggerFactory.getLogger(FallbackStore.class);
-
-  private static final @Nullable KnownSubject[] NONE = {};
 
   /** The default number of keys whose use is known. */
   public static final int DEFAULT_MAX_KNOWN = 100_000;
@@ -77,7 +84,7 @@ public final class FallbackStore implements LimitStore {
       LimitStore local,
       Function<Policy, Fallback> fallbacks,
       FallbackCounts counts) {
-    this(store, local, fallbacks, counts, DEFAULT_MAX_KNOWN, System::nanoTime);
+    this(store, local, fallbacks, counts, DEFAULT_MAX_KNOWN, System::nanoTime, List.of(), LOG);
   }
 
   /**
@@ -89,32 +96,7 @@ public final class FallbackStore implements LimitStore {
    * @param maxKnown the most keys whose use is known; for other keys the local store starts with
    *     nothing used. A key takes about 300 bytes
    * @param nanos a monotonic clock in nanoseconds
-   */
-  public FallbackStore(
-      LimitStore store,
-      LimitStore local,
-      Function<Policy, Fallback> fallbacks,
-      FallbackCounts counts,
-      int maxKnown,
-      LongSupplier nanos) {
-    this(store, local, fallbacks, counts, maxKnown, nanos, List.of());
-  }
-
-  /**
-   * @param listeners receive how long the store took for each decision, by the clock {@code nanos}
-   */
-  public FallbackStore(
-      LimitStore store,
-      LimitStore local,
-      Function<Policy, Fallback> fallbacks,
-      FallbackCounts counts,
-      int maxKnown,
-      LongSupplier nanos,
-      List<StoreListener> listeners) {
-    this(store, local, fallbacks, counts, maxKnown, nanos, listeners, LOG);
-  }
-
-  /**
+   * @param listeners receive how long the store took for each decision, by that clock
    * @param log receives the messages about failures, each at most once in 10 s
    */
   public FallbackStore(
@@ -124,26 +106,15 @@ public final class FallbackStore implements LimitStore {
       FallbackCounts counts,
       int maxKnown,
       LongSupplier nanos,
-      Logger log) {
-    this(store, local, fallbacks, counts, maxKnown, nanos, List.of(), log);
-  }
-
-  private FallbackStore(
-      LimitStore store,
-      LimitStore local,
-      Function<Policy, Fallback> fallbacks,
-      FallbackCounts counts,
-      int maxKnown,
-      LongSupplier nanos,
       List<StoreListener> listeners,
       Logger log) {
-    this.listeners = List.copyOf(listeners);
     this.store = store;
     this.local = local;
     this.fallbacks = fallbacks;
     this.counts = counts;
     this.nanos = nanos;
     this.known = new KnownSubjectTable(maxKnown, nanos);
+    this.listeners = List.copyOf(listeners);
     this.log = log;
     this.failures = new LogThrottle(nanos);
     this.lateness = new LogThrottle(nanos);
@@ -185,33 +156,29 @@ public final class FallbackStore implements LimitStore {
 
   private CompletionStage<Verdict> decideNow(LimitRequest request, Mode mode) {
     Fallback fallback = fallbacks.apply(request.policy());
-    @Nullable KnownSubject[] subjects = fallback == Fallback.LOCAL ? known.of(request) : NONE;
-    long askedNanos = nanos.getAsLong();
-    // First of all, so that later decisions of the fallback include this call.
-    known.sent(request, subjects);
-    LimitRequest asked = known.withPast(request, subjects, askedNanos);
+    KnownCall call = fallback == Fallback.LOCAL ? known.call(request) : known.uncounted(request);
     CompletableFuture<Verdict> decided = new CompletableFuture<>();
     boolean asks = false;
     try {
-      ask(asked, mode)
+      ask(call.asked(), mode)
           .whenComplete(
               (verdict, failure) -> {
                 if (failure == null) {
-                  report(askedNanos, null);
+                  report(call, null);
                   if (failing) {
                     logEnd();
                   }
-                  known.learn(asked, subjects, verdict, mode, askedNanos, false);
+                  call.answered(verdict);
                   decided.complete(verdict);
                   return;
                 }
-                known.unanswered(request, subjects);
-                if (unwrap(failure) instanceof StoreException why) {
-                  report(askedNanos, why.reason());
+                Throwable cause = unwrap(failure);
+                call.unanswered();
+                if (cause instanceof StoreException why) {
+                  report(call, why.reason());
                   log(why);
                   counts.count(fallback, why.reason());
-                  new Unanswered(request, asked, mode, subjects, askedNanos, why)
-                      .decide(fallback, decided);
+                  decide(fallback, call, mode, why, decided);
                 } else {
                   decided.completeExceptionally(failure);
                 }
@@ -219,7 +186,7 @@ public final class FallbackStore implements LimitStore {
       asks = true;
     } finally {
       if (!asks) { // a store of the application that throws, or returns no stage
-        known.unanswered(request, subjects);
+        call.unanswered();
       }
     }
     return decided;
@@ -234,9 +201,9 @@ public final class FallbackStore implements LimitStore {
     }
   }
 
-  private void report(long askedNanos, @Nullable FailureReason failure) {
+  private void report(KnownCall call, @Nullable FailureReason failure) {
     if (!listeners.isEmpty()) {
-      long took = nanos.getAsLong() - askedNanos;
+      long took = nanos.getAsLong() - call.askedNanos();
       for (StoreListener listener : listeners) {
         listener.ended(took, failure);
       }
@@ -270,77 +237,55 @@ public final class FallbackStore implements LimitStore {
     }
   }
 
-  /** A call that the store has not decided, or not in time. */
-  private final class Unanswered {
-
-    private final LimitRequest request;
-    private final LimitRequest asked;
-    private final Mode mode;
-    private final @Nullable KnownSubject[] subjects;
-    private final long askedNanos;
-    private final StoreException why;
-
-    Unanswered(
-        LimitRequest request,
-        LimitRequest asked,
-        Mode mode,
-        @Nullable KnownSubject[] subjects,
-        long askedNanos,
-        StoreException why) {
-      this.request = request;
-      this.asked = asked;
-      this.mode = mode;
-      this.subjects = subjects;
-      this.askedNanos = askedNanos;
-      this.why = why;
+  /** Decides a call that the store has not decided, or not in time. */
+  private void decide(
+      Fallback fallback,
+      KnownCall call,
+      Mode mode,
+      StoreException why,
+      CompletableFuture<Verdict> decided) {
+    Policy policy = call.request().policy();
+    Verdict verdict;
+    try {
+      verdict =
+          switch (fallback) {
+            case LOCAL -> call.decide(local, () -> decideLocally(call, mode, why));
+            case ALLOW -> Verdict.of(policy, Outcome.ALLOWED).build();
+            case DENY -> Verdict.of(policy, Outcome.UNAVAILABLE).build();
+          };
+    } catch (RuntimeException broken) { // otherwise the caller would wait forever
+      decided.completeExceptionally(unwrap(broken));
+      return;
     }
+    decided.complete(verdict.fromFallback(why));
+  }
 
-    void decide(Fallback fallback, CompletableFuture<Verdict> decided) {
-      Verdict verdict;
-      try {
-        verdict =
-            switch (fallback) {
-              case LOCAL -> known.decide(request, subjects, local, this::decideLocally);
-              case ALLOW -> Verdict.of(request.policy(), Outcome.ALLOWED).build();
-              case DENY -> Verdict.of(request.policy(), Outcome.UNAVAILABLE).build();
-            };
-      } catch (RuntimeException broken) { // otherwise the caller would wait forever
-        decided.completeExceptionally(unwrap(broken));
-        return;
-      }
-      decided.complete(verdict.fromFallback(why));
+  private Verdict decideLocally(KnownCall call, Mode mode, StoreException why) {
+    CompletableFuture<Verdict> stage = local.decide(call.request(), mode).toCompletableFuture();
+    if (!stage.isDone()) {
+      throw new IllegalStateException(
+          "The fallback LOCAL did not decide at once: give it a store in memory");
     }
-
-    private Verdict decideLocally() {
-      CompletableFuture<Verdict> stage = local.decide(request, mode).toCompletableFuture();
-      if (!stage.isDone()) {
-        throw new IllegalStateException(
-            "The fallback LOCAL did not decide at once: give it a store in memory");
-      }
-      Verdict verdict = stage.join(); // it is complete
-      if (verdict == null) {
-        throw new IllegalStateException("The fallback LOCAL gave no verdict");
-      }
-      if (!verdict.allowed() || mode == Mode.PEEK) {
-        why.late().ifPresent(late -> late.thenAccept(this::learn));
-        return verdict;
-      }
-      KnownSubjectTable.UnreportedReservation taken =
-          known.admitted(request, subjects, verdict, nanos.getAsLong());
-      why.late().ifPresent(late -> late.thenAccept(found -> learn(found, taken)));
-      return verdict.withReservation(taken);
+    Verdict verdict = stage.join(); // it is complete
+    if (verdict == null) {
+      throw new IllegalStateException("The fallback LOCAL gave no verdict");
     }
-
-    private void learn(Verdict late) {
-      known.learn(asked, subjects, late, mode, askedNanos, true);
+    if (!verdict.allowed() || mode == Mode.PEEK) {
+      why.late().ifPresent(late -> late.thenAccept(call::learn));
+      return verdict;
     }
-
-    private void learn(Verdict late, KnownSubjectTable.UnreportedReservation taken) {
-      learn(late);
-      if (late.allowed()) {
-        taken.takenByTheStore();
-      }
-    }
+    UnreportedReservation taken = call.admitted(verdict);
+    why.late()
+        .ifPresent(
+            late ->
+                late.thenAccept(
+                    found -> {
+                      call.learn(found);
+                      if (found.allowed()) {
+                        taken.takenByTheStore();
+                      }
+                    }));
+    return verdict.withReservation(taken);
   }
 
   /** Resets both stores; fails if the store does. */

@@ -5,25 +5,23 @@ import static java.time.temporal.ChronoUnit.MICROS;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.Charge;
-import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
 import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one instance knows about one key. It holds plain numbers, since it is written at every call;
- * a {@link KnownUse} is built from them when the fallback first needs it. Guarded by itself.
+ * What one instance knows about one key: the store's last verdict, the calls on their way to the
+ * store, and what the fallback has admitted since. It holds plain numbers, since it is written at
+ * every call; a {@link KnownUse} is built from them when the fallback first needs it. Guarded by
+ * itself.
  */
 final class KnownSubject {
 
@@ -33,54 +31,35 @@ final class KnownSubject {
    */
   private static final int NUMBERS = 4;
 
-  /** The number of parts of the longest window in which this instance's own units are counted. */
-  private static final int SHARES = 8;
+  /** The units of a log are kept in groups of one age, each of such a part of the window. */
+  private static final int PARTS = 4;
 
-  /**
-   * The most groups of one age that wait to be reported to the store. Once there are as many, the
-   * last of them grows, even if it was sent to the store before.
-   */
-  private static final int MOST_PENDING = 8;
-
-  /** Units that the fallback has admitted and that are not yet reported to the store. */
-  static final class Pending {
-    private final Charge charge;
-    private final long sinceNanos;
-    private long atNanos;
-    private int units;
-
-    /** Whether some of them have come back in the meantime; which ones is unknown. */
-    private boolean trimmed;
-
-    /** Null until they are first sent to the store; from then on their number never falls. */
-    private @Nullable String id;
-
-    private Pending(Charge charge, long atNanos) {
-      this.charge = charge;
-      this.sinceNanos = atNanos;
-      this.atNanos = atNanos;
-    }
-  }
-
+  /** The rules of the last verdict; null if there is none. */
   private @Nullable RuleStack stack;
+
   private long[] numbers = {};
   private long bannedMicros;
-  private long shareNanos = 1;
-  private long verdictAtNanos;
+  private long askedNanos;
+  private long answeredNanos;
   private long decidedAtMicros;
-  private int inFlight;
 
-  /** Whether there was a verdict on these rules. */
-  private boolean known;
-
+  /** Whether the fallback has to adopt this knowledge. */
   private boolean news;
-  private List<Pending> pending = List.of();
-  private final long[] ownUnits = new long[SHARES];
-  private final long[] ownShare = new long[SHARES];
 
-  /** A call is on its way to the store. */
-  synchronized void sent(int cost) {
+  private int inFlight;
+  private final List<Admitted> admitted = new ArrayList<>(0);
+
+  /** When the last report was sent; no verdict of a call that was asked earlier includes it. */
+  private long reportedNanos;
+
+  /**
+   * A call is on its way to the store.
+   *
+   * @return whether there are units to report before it
+   */
+  synchronized boolean sent(int cost) {
     inFlight += cost;
+    return !admitted.isEmpty();
   }
 
   synchronized void answered(int cost) {
@@ -88,224 +67,104 @@ final class KnownSubject {
   }
 
   /**
-   * The store has decided.
+   * The store has decided. Its verdict counts unless a later one is known.
    *
    * @param firstRule the index in the verdict; below 0 for the verdict of the duplicate guard
-   * @param ordered whether the verdict's time orders verdicts on this key
-   * @param took whether the call took its units
+   * @param decidedMicros when it was decided; 0 if that does not order verdicts on this key
    */
   synchronized void learn(
       Charge charge,
       Verdict verdict,
       int firstRule,
-      boolean ordered,
-      boolean took,
+      long decidedMicros,
       long askedNanos,
-      long nowNanos,
-      KnownSubjectTable all) {
+      long nowNanos) {
+    RuleStack rules = charge.stack();
     RuleStack before = stack;
-    if (before == null || !before.equals(charge.stack())) {
-      removePending(
-          pending.stream().filter(one -> !one.charge.stack().equals(charge.stack())).toList(), all);
-      known = false;
-      stack = charge.stack();
-      shareNanos = shareNanos(charge.stack());
-      numbers = new long[NUMBERS * charge.stack().rules().size()];
-      Arrays.fill(ownUnits, 0); // in parts of another length
+    if (before != null && isEarlier(decidedMicros, askedNanos)) {
+      return;
     }
-    if (took) {
-      countOwn(charge, nowNanos);
+    if (before == null || !before.equals(rules)) {
+      stack = rules;
+      numbers = new long[NUMBERS * rules.rules().size()];
     }
-    boolean newer = !known || askedNanos - verdictAtNanos > 0;
-    if (!newer && ordered && decidedAtMicros > 0 && verdict.decidedAtMicros() > 0) {
-      newer = verdict.decidedAtMicros() > decidedAtMicros;
-      if (verdict.decidedAtMicros() < decidedAtMicros) {
-        return; // the present knowledge is from a later decision
-      }
-    }
-    long elapsed = newer ? 0 : Math.max(0, nowNanos - verdictAtNanos) / 1_000;
-    for (int r = 0; r < numbers.length / NUMBERS; r++) {
+    for (int r = 0; r < rules.rules().size(); r++) {
       RuleVerdict rule =
           firstRule < 0 ? verdict.duplicate().orElseThrow() : verdict.rules().get(firstRule + r);
-      note(NUMBERS * r, rule, charge.cost(), newer, elapsed);
+      int at = NUMBERS * r;
+      numbers[at] = rule.remaining();
+      numbers[at + 1] = Math.max(1, charge.cost() - rule.remaining());
+      numbers[at + 2] = MICROSECONDS.convert(rule.effectiveWindow());
+      numbers[at + 3] = MICROSECONDS.convert(rule.resetAfter());
     }
-    Optional<Duration> ban = verdict.ban();
-    long rest = ban.isPresent() ? MICROSECONDS.convert(ban.get()) : 0;
-    bannedMicros = newer ? rest : Math.max(rest, bannedMicros - elapsed);
-    verdictAtNanos = nowNanos;
-    decidedAtMicros = verdict.decidedAtMicros();
-    known = true;
+    bannedMicros = verdict.ban().map(MICROSECONDS::convert).orElse(0L);
+    this.askedNanos = askedNanos;
+    answeredNanos = nowNanos;
+    decidedAtMicros = decidedMicros;
     news = true;
   }
 
-  /** If the order of two verdicts is unknown, the one with fewer remaining units counts. */
-  private void note(int at, RuleVerdict rule, int cost, boolean newer, long elapsedMicros) {
-    long remaining = rule.remaining();
-    long returns = MICROSECONDS.convert(rule.effectiveWindow());
-    long resets = MICROSECONDS.convert(rule.resetAfter());
-    long returning = Math.max(1, cost - remaining);
-    if (!newer) {
-      remaining = Math.min(remaining, numbers[at]);
-      returning = 1;
-      returns = Math.max(returns, numbers[at + 2] - elapsedMicros);
-      resets = Math.max(resets, numbers[at + 3] - elapsedMicros);
+  /**
+   * Whether a verdict was decided before the known one. It was not if its call was asked after that
+   * one had arrived, even if the store's clock was set back.
+   */
+  private boolean isEarlier(long decidedMicros, long asked) {
+    if (asked - answeredNanos > 0) {
+      return false;
     }
-    numbers[at] = remaining;
-    numbers[at + 1] = returning;
-    numbers[at + 2] = returns;
-    numbers[at + 3] = resets;
-  }
-
-  private void countOwn(Charge charge, long nowNanos) {
-    long share = nowNanos / shareNanos;
-    int slot = Math.floorMod(share, SHARES);
-    if (ownShare[slot] != share) {
-      ownShare[slot] = share;
-      ownUnits[slot] = 0;
-    }
-    ownUnits[slot] += charge.cost();
-  }
-
-  /** An upper bound of this instance's own use of a window that ends now. */
-  private long own(RuleStack rules, int rule, long nowNanos) {
-    long from = (nowNanos - rules.windowMicros(rule) * 1_000) / shareNanos;
-    long units = 0;
-    for (int slot = 0; slot < SHARES; slot++) {
-      if (ownShare[slot] >= from) {
-        units += ownUnits[slot];
-      }
-    }
-    return units;
-  }
-
-  private static long shareNanos(RuleStack rules) {
-    return Math.max(1, longestMicros(rules) * 1_000 / (SHARES - 1));
-  }
-
-  private static long longestMicros(RuleStack rules) {
-    long longest = 0;
-    for (int r = 0; r < rules.rules().size(); r++) {
-      longest = Math.max(longest, rules.windowMicros(r));
-    }
-    return longest;
+    boolean ordered = decidedMicros > 0 && decidedAtMicros > 0;
+    return ordered ? decidedMicros < decidedAtMicros : asked - askedNanos < 0;
   }
 
   /**
-   * The fallback has admitted a call.
+   * The fallback has admitted a call, whose units are to be reported to the store.
    *
    * @param used an upper bound of the used units of the charge's rules according to the fallback;
    *     units that it has admitted beyond them have come back
    */
-  synchronized Pending admitted(Charge charge, long used, long nowNanos, KnownSubjectTable all) {
-    if (pending.isEmpty()) {
-      pending = new ArrayList<>();
-      all.owe(1);
+  synchronized Admitted admitted(Charge charge, long used, long nowNanos) {
+    admitted.removeIf(one -> one.isOver(nowNanos));
+    Admitted last = admitted.isEmpty() ? null : admitted.get(admitted.size() - 1);
+    if (last == null || last.isFull(nowNanos)) {
+      last = new Admitted(charge, nowNanos);
+      admitted.add(last);
     }
-    Pending last = pending.isEmpty() ? null : pending.get(pending.size() - 1);
-    if (last == null
-        || (pending.size() < MOST_PENDING
-            && (last.id != null
-                || !last.charge.stack().equals(charge.stack())
-                || nowNanos - last.sinceNanos > horizonNanos(charge.stack()) / MOST_PENDING))) {
-      last = new Pending(charge, nowNanos);
-      pending.add(last);
-    }
-    last.atNanos = nowNanos;
-    last.units = Math.min(Charge.MAX_COST, last.units + charge.cost());
-    if (last.id == null && last.units > used) {
-      last.units = (int) Math.max(charge.cost(), used);
-      last.trimmed = true;
-    }
+    last.add(charge.cost(), used, nowNanos);
     return last;
   }
 
-  /**
-   * Joins only groups that were never sent: the store may have recorded a sent one, and would
-   * record it again.
-   */
-  private boolean joinEldest() {
-    if (pending.get(0).id != null || pending.get(1).id != null) {
-      return false;
-    }
-    Pending eldest = pending.remove(0);
-    Pending next = pending.get(0);
-    next.trimmed = true;
-    next.units = Math.min(Charge.MAX_COST, eldest.units + next.units);
-    return true;
-  }
-
-  /** Units that the fallback had admitted have come back. Has no effect once they were sent. */
-  synchronized void giveBack(Pending from, int units, KnownSubjectTable all) {
-    if (from.id == null && !from.trimmed && from.units > 0) {
-      from.units = Math.max(0, from.units - units);
-      news = true;
-      if (from.units == 0) {
-        removePending(List.of(from), all);
+  /** Adds the units that were not sent to the store yet; from now on they were. */
+  synchronized void report(List<PastCharge> past, long nowNanos) {
+    admitted.removeIf(one -> one.isOver(nowNanos));
+    for (Admitted one : admitted) {
+      if (one.unsent > 0) {
+        Duration age = Duration.of(Math.max(0, nowNanos - one.atNanos) / 1_000, MICROS);
+        past.add(new PastCharge(one.charge.withCost(one.unsent), age));
+        one.unsent = 0;
+        reportedNanos = nowNanos;
       }
     }
   }
 
   /**
-   * Adds the units to report to the store, as far as they may still count and there is room in the
-   * request.
+   * So many units were not sent after all. They are taken to be the youngest of those that were
+   * sent, so that the store never counts them as older than they are.
    */
-  synchronized void addPast(List<PastCharge> past, long nowNanos, KnownSubjectTable all) {
-    while (!pending.isEmpty() && isOver(pending.get(0), nowNanos)) {
-      if (pending.size() == 1 || !carriesOver(pending.get(0))) {
-        removePending(List.of(pending.get(0)), all);
-      } else if (!joinEldest()) {
-        break; // unchanged, until the store has recorded them
-      }
-    }
-    for (Pending one : pending) {
-      if (past.size() == LimitRequest.MAX_PAST) {
-        return; // the rest is sent with the next call
-      }
-      if (one.id == null) {
-        one.id = all.nextId();
-      }
-      Duration age = Duration.of(Math.max(0, nowNanos - one.atNanos) / 1_000, MICROS);
-      past.add(new PastCharge(one.charge.withCost(one.units), age, one.id));
+  synchronized void unsent(int units) {
+    int rest = units;
+    for (int i = admitted.size() - 1; i >= 0; i--) {
+      Admitted one = admitted.get(i);
+      int some = Math.min(rest, one.units - one.unsent);
+      one.unsent += some;
+      rest -= some;
     }
   }
 
-  private static boolean carriesOver(Pending one) {
-    return one.charge.stack().rules().stream().anyMatch(Rule::carriesOver);
-  }
-
-  private static boolean isOver(Pending one, long nowNanos) {
-    return nowNanos - one.atNanos >= horizonNanos(one.charge.stack());
-  }
-
-  /**
-   * The time after which units no longer count; those of a counter also count in the next window.
-   */
-  private static long horizonNanos(RuleStack rules) {
-    boolean logs = rules.logs() == rules.rules().size();
-    return longestMicros(rules) * (logs ? 1_000 : 2_000);
-  }
-
-  /** The store has recorded these units. */
-  synchronized void heard(List<PastCharge> past, KnownSubjectTable all) {
-    List<Pending> done = new ArrayList<>();
-    for (Pending one : pending) {
-      for (PastCharge brought : past) {
-        if (brought.id().equals(one.id) && brought.charge().cost() >= one.units) {
-          done.add(one);
-        }
-      }
-    }
-    removePending(done, all);
-  }
-
-  private void removePending(List<Pending> some, KnownSubjectTable all) {
-    if (pending.isEmpty()) {
-      return;
-    }
-    pending.removeAll(some);
-    if (pending.isEmpty()) {
-      pending = List.of();
-      all.owe(-1);
+  /** A call was answered. Its verdict includes the units that were sent until it was asked. */
+  synchronized void included(long askedNanos) {
+    if (!admitted.isEmpty() && askedNanos - reportedNanos >= 0) {
+      admitted.forEach(Admitted::dropSent);
+      admitted.removeIf(one -> one.units == 0);
     }
   }
 
@@ -316,54 +175,36 @@ final class KnownSubject {
     }
     news = inFlight > 0; // calls in flight may turn out to have taken nothing
     List<RuleUse> rules = new ArrayList<>();
-    RuleStack rulesThen = stack;
-    if (known && rulesThen != null && rulesThen.equals(charge.stack())) {
-      for (int r = 0; r < numbers.length / NUMBERS; r++) {
-        int at = NUMBERS * r;
-        rules.add(
-            new RuleUse(
-                numbers[at],
-                numbers[at + 1],
-                numbers[at + 2],
-                numbers[at + 3],
-                own(rulesThen, r, nowNanos)));
+    RuleStack decided = stack;
+    if (decided != null && decided.equals(charge.stack())) {
+      for (int at = 0; at < numbers.length; at += NUMBERS) {
+        rules.add(new RuleUse(numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]));
       }
     }
     List<PastUnits> since = new ArrayList<>();
-    for (Pending one : pending) {
-      if (one.charge.stack().equals(charge.stack())) {
-        since.add(new PastUnits(Math.max(0, nowNanos - one.atNanos) / 1_000, one.units));
-      }
+    for (Admitted one : admitted) {
+      since.add(new PastUnits(Math.max(0, nowNanos - one.atNanos) / 1_000, one.units));
     }
     if (inFlight > 0) {
       since.add(new PastUnits(0, inFlight));
     }
-    return new KnownUse(Math.max(0, nowNanos - verdictAtNanos) / 1_000, rules, bannedMicros, since);
+    return new KnownUse(Math.max(0, nowNanos - answeredNanos) / 1_000, rules, bannedMicros, since);
   }
 
   /** Discards this knowledge if none of it matters any more; returns whether it did. */
-  synchronized boolean forgetIfExpired(long nowNanos, KnownSubjectTable all) {
-    boolean expired = isExpired(nowNanos);
-    if (expired) {
-      forget(all);
-    }
-    return expired;
-  }
-
-  private boolean isExpired(long nowNanos) {
-    if (inFlight > 0) {
-      return false;
-    }
+  synchronized boolean forgetIfExpired(long nowNanos) {
     long longest = bannedMicros;
-    for (Pending one : pending) {
-      if (!isOver(one, nowNanos)) {
-        return false;
-      }
-    }
     for (int at = 0; at < numbers.length; at += NUMBERS) {
       longest = Math.max(longest, numbers[at + 3]);
     }
-    return !known || nowNanos - verdictAtNanos > longest * 1_000;
+    boolean expired =
+        inFlight == 0
+            && admitted.stream().allMatch(one -> one.isOver(nowNanos))
+            && (stack == null || nowNanos - answeredNanos > longest * 1_000);
+    if (expired) {
+      forget();
+    }
+    return expired;
   }
 
   /** Discards what is known about a ban. */
@@ -373,10 +214,79 @@ final class KnownSubject {
   }
 
   /** Discards the verdict and the units to report. Calls that are under way stay recorded. */
-  synchronized void forget(KnownSubjectTable all) {
-    removePending(List.copyOf(pending), all);
-    known = false;
+  synchronized void forget() {
+    admitted.clear();
+    stack = null;
     news = true;
     bannedMicros = 0;
+  }
+
+  /**
+   * Units that the fallback has admitted; all of them count as old as the last one. Where all rules
+   * have a log there is one group for each part of the longest window, five at most. Other rules
+   * keep sums, and have one group.
+   */
+  final class Admitted {
+
+    private final Charge charge;
+    private final boolean logged;
+    private final long longestNanos;
+    private final long sinceNanos;
+    private long atNanos;
+    private int units;
+
+    /** Those not sent to the store. The others count here until a verdict includes them. */
+    private int unsent;
+
+    /** Whether some have come back, or are the store's by now; which ones is unknown. */
+    private boolean mixed;
+
+    private Admitted(Charge charge, long nowNanos) {
+      this.charge = charge;
+      RuleStack rules = charge.stack();
+      this.logged = rules.logs() == rules.rules().size();
+      long longest = 0;
+      for (int r = 0; r < rules.rules().size(); r++) {
+        longest = Math.max(longest, rules.windowMicros(r));
+      }
+      this.longestNanos = longest * 1_000;
+      this.sinceNanos = nowNanos;
+    }
+
+    private void add(int cost, long used, long nowNanos) {
+      atNanos = nowNanos;
+      unsent = Math.min(Charge.MAX_COST, unsent + cost);
+      units = Math.min(Charge.MAX_COST, units + cost);
+      if (units > used) {
+        units = (int) Math.max(cost, used);
+        unsent = Math.min(unsent, units);
+        mixed = true;
+      }
+    }
+
+    private void dropSent() {
+      mixed |= unsent < units;
+      units = unsent;
+    }
+
+    private boolean isFull(long nowNanos) {
+      return logged && nowNanos - sinceNanos > longestNanos / PARTS;
+    }
+
+    /** Whether none of them counts any more; those of a counter also count in the next window. */
+    private boolean isOver(long nowNanos) {
+      return nowNanos - atNanos >= (logged ? longestNanos : 2 * longestNanos);
+    }
+
+    /** Units have come back from their call. Has no effect if the store may have recorded them. */
+    void giveBack(int some) {
+      synchronized (KnownSubject.this) {
+        int back = mixed || unsent < units ? 0 : Math.min(some, units);
+        units -= back;
+        unsent -= back;
+        admitted.removeIf(one -> one.units == 0);
+        news = true;
+      }
+    }
   }
 }

@@ -15,7 +15,9 @@ import io.limiter.core.util.BoundedCache;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Gives each of several instances its share, where each counts for itself: the count of every rule
@@ -38,6 +40,9 @@ public final class ShareStore implements LimitStore {
   private final BoundedCache<RuleStack, RuleStack> shares =
       new BoundedCache<>(MAX_REMEMBERED, this::share);
 
+  /** The names of state keys whose shares have other ones. */
+  private final Map<String, String> names = new ConcurrentHashMap<>();
+
   /**
    * @param instances the number of instances, 1 or more
    */
@@ -52,17 +57,7 @@ public final class ShareStore implements LimitStore {
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-    List<Charge> charges =
-        request.charges().stream()
-            .map(
-                all ->
-                    new Charge(
-                        all.limit(),
-                        all.key(),
-                        shares.get(all.stack()),
-                        all.cost(),
-                        all.observed()))
-            .toList();
+    List<Charge> charges = request.charges().stream().map(all -> share(all)).toList();
     return store
         .decide(new LimitRequest(request.policy(), charges, request.duplicate()), mode)
         .thenApply(
@@ -70,29 +65,47 @@ public final class ShareStore implements LimitStore {
                 verdict.withReservation(new Reservation.Replaced(verdict.reservation(), request)));
   }
 
+  /** The share of a charge. It may have another shape, and so another key. */
+  private Charge share(Charge all) {
+    RuleStack share = shares.get(all.stack());
+    StateKey key = all.key().of(share);
+    if (!key.equals(all.key()) && names.size() < MAX_REMEMBERED) {
+      names.put(all.key().name(), key.name());
+    }
+    return new Charge(all.limit(), key, share, all.cost(), all.observed());
+  }
+
+  /** These keys, and those of the shares. */
+  private List<StateKey> withShares(Collection<StateKey> keys) {
+    List<StateKey> all = new ArrayList<>(keys);
+    for (StateKey key : keys) {
+      String share = names.get(key.name());
+      if (share != null) {
+        all.add(new StateKey(key.tag(), share, key.breadth()));
+      }
+    }
+    return all;
+  }
+
   /**
-   * Each rule is left the lesser of two amounts: its share minus this instance's own use, and the
-   * whole minus the use by all instances.
+   * Leaves each rule an equal part of what the last verdict left, rounded up, minus what this
+   * instance has admitted since. So instances that have seen the same verdict admit less than count
+   * + instances together with the store, in any window. One that has seen an older verdict may
+   * admit its whole share, so all of them never admit more than count + instances × share.
    */
   @Override
   public void adopt(Charge undivided, KnownUse known) {
-    RuleStack share = shares.get(undivided.stack());
-    List<RuleUse> uses = new ArrayList<>(known.rules().size());
-    for (int r = 0; r < known.rules().size(); r++) {
-      RuleUse use = known.rules().get(r);
-      long rest = share.rules().get(r).capacity() - use.ownUnits();
-      uses.add(
-          new RuleUse(
-              Math.max(0, Math.min(use.remaining(), rest)),
-              1,
-              use.resetsAfterMicros(),
-              use.resetsAfterMicros(),
-              use.ownUnits()));
-    }
-    store.adopt(
-        new Charge(
-            undivided.limit(), undivided.key(), share, undivided.cost(), undivided.observed()),
-        known.withRules(uses));
+    List<RuleUse> uses =
+        known.rules().stream()
+            .map(
+                use ->
+                    new RuleUse(
+                        (use.remaining() + instances - 1) / instances,
+                        1,
+                        use.resetsAfterMicros(),
+                        use.resetsAfterMicros()))
+            .toList();
+    store.adopt(share(undivided), known.withRules(uses));
   }
 
   private RuleStack share(RuleStack undivided) {
@@ -103,7 +116,7 @@ public final class ShareStore implements LimitStore {
 
   @Override
   public CompletionStage<Void> reset(Collection<StateKey> keys) {
-    return store.reset(keys);
+    return store.reset(withShares(keys));
   }
 
   @Override

@@ -4,7 +4,11 @@ package io.limiter.core.rule;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.rule.Rule.LoggedRule;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -12,6 +16,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The rules that count one subject together: they share its state and are decided at once.
@@ -23,6 +28,15 @@ import java.util.stream.Stream;
  */
 public final class RuleStack {
 
+  /**
+   * The order in which state has the numbers of its rules, whatever the order of the rules is.
+   * Those of one shape are in the order of their counts.
+   */
+  private static final Comparator<Rule> CANONICAL =
+      Comparator.comparing(RuleStack::shape)
+          .thenComparing(Rule::count)
+          .thenComparing(rule -> rule.withName("any").toString());
+
   /** The most rules in one stack. */
   public static final int MAX_RULES = 8;
 
@@ -32,16 +46,22 @@ public final class RuleStack {
   private final Optional<Duration> permitDuration;
   private final Optional<Rule> waiting;
   private final int hash;
+  private final String kind;
   private final Duration[] windows;
   private final long[] windowsMicros;
 
   /** For each rule its index among those that keep numbers instead of a log; below 0 if a log. */
   private final int[] places;
 
+  /** In the order of their places. */
   private final Rule[] keepers;
+
   private final long kept;
   private final int longestLog;
   private final boolean custom;
+
+  /** Computed when it is first asked for; always the same. */
+  private @Nullable String name;
 
   private RuleStack(List<Rule> rules, Optional<BanRule> ban, Counting counting) {
     this.rules = rules;
@@ -57,24 +77,41 @@ public final class RuleStack {
     this.windows = rules.stream().map(Rule::window).toArray(Duration[]::new);
     this.windowsMicros = Stream.of(windows).mapToLong(MICROSECONDS::convert).toArray();
     this.keepers =
-        rules.stream().filter(rule -> !(rule instanceof LoggedRule)).toArray(Rule[]::new);
+        rules.stream()
+            .filter(rule -> !(rule instanceof LoggedRule))
+            .sorted(CANONICAL)
+            .toArray(Rule[]::new);
     this.custom = rules.stream().anyMatch(rule -> rule instanceof CustomRule);
     this.places = new int[windows.length];
     long most = 0;
     int longest = -1;
-    int place = 0;
     for (int r = 0; r < windows.length; r++) {
       if (rules.get(r) instanceof LoggedRule log) {
         places[r] = -1;
         most = Math.max(most, log.kept());
         longest = longest < 0 || windowsMicros[r] > windowsMicros[longest] ? r : longest;
       } else {
-        places[r] = place++;
+        places[r] = List.of(keepers).indexOf(rules.get(r));
       }
     }
     this.kept = most;
     this.longestLog = longest;
+    this.kind = kindOf();
     requireConsistent();
+  }
+
+  private String kindOf() {
+    if (permitDuration.isPresent()) {
+      return "i";
+    }
+    if (waiting.isPresent() && rules.size() == 1) {
+      return "w";
+    }
+    return switch (counting) {
+      case ALL -> "r";
+      case FAILURES -> "f";
+      case SUCCESSES -> "s";
+    };
   }
 
   private void requireConsistent() {
@@ -162,6 +199,20 @@ public final class RuleStack {
     return new RuleStack(rules, ban, other);
   }
 
+  /**
+   * How much longer the state is needed because of the ban: otherwise a subject whose bucket does
+   * not start full would be new again after the ban, and denied again. 0 if there is no such
+   * bucket.
+   */
+  public long banMicros() {
+    boolean begins =
+        rules.stream()
+            .anyMatch(
+                rule ->
+                    rule instanceof TokenBucketRule bucket && bucket.initial() < bucket.count());
+    return begins ? ban.map(known -> MICROSECONDS.convert(known.longest())).orElse(0L) : 0;
+  }
+
   /** The rules, in the order in which they are reported. */
   public List<Rule> rules() {
     return rules;
@@ -182,6 +233,64 @@ public final class RuleStack {
     return permitDuration;
   }
 
+  /**
+   * Which calls are counted together, as one letter: {@code r} all calls, {@code f} failures,
+   * {@code s} successes, {@code i} calls in flight, {@code w} calls under a single rule that makes
+   * them wait.
+   */
+  public String kind() {
+    return kind;
+  }
+
+  /**
+   * The name of the state under these rules: the {@link #kind()} and a hash of the rules' shape.
+   * Stacks of one name read and write the same state.
+   *
+   * <p>The shape is what gives the stored numbers their meaning: of each rule its algorithm and its
+   * window; of a token bucket only the interval, of an aligned window also its zone and its anchor,
+   * and of a {@link CustomRule} the name of its algorithm, its parameters and its memory. The
+   * count, the refill, the name and the order of rules, and the ban are not part of it.
+   */
+  public String name() {
+    String known = name;
+    if (known == null) {
+      known = kind + "." + hash(rules.stream().map(RuleStack::shape).sorted().toList());
+      name = known;
+    }
+    return known;
+  }
+
+  private static String shape(Rule rule) {
+    if (rule instanceof CustomRule own) {
+      return "own %s %s %s %s %s"
+          .formatted(
+              own.algorithm().name(),
+              own.algorithm().stateSize(),
+              own.window(),
+              own.parameters(),
+              own.memory());
+    }
+    if (rule instanceof TokenBucketRule bucket) {
+      return "bucket %s %s".formatted(bucket.greedy(), bucket.interval());
+    }
+    if (rule instanceof FixedWindowRule fixed) {
+      return "fixed %s %s".formatted(fixed.window(), fixed.alignment());
+    }
+    String algorithm = rule instanceof LoggedRule ? "log" : rule.waits() ? "leaky" : "counter";
+    return algorithm + " " + rule.window();
+  }
+
+  /** 36 bits of SHA-256 over the texts. */
+  private static String hash(List<String> texts) {
+    try {
+      byte[] all = String.join("\n", texts).getBytes(StandardCharsets.UTF_8);
+      byte[] hash = MessageDigest.getInstance("SHA-256").digest(all);
+      return Base64.getUrlEncoder().encodeToString(hash).substring(0, 6);
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("Every Java platform has SHA-256", impossible);
+    }
+  }
+
   /** The number of rules that are a {@link LoggedRule}. */
   public int logs() {
     return windows.length - keepers.length;
@@ -192,7 +301,10 @@ public final class RuleStack {
     return places[rule] < 0;
   }
 
-  /** The index of a rule among those that keep numbers instead of a log; below 0 if it is a log. */
+  /**
+   * The index of a rule among those that keep numbers instead of a log, in the order of the state,
+   * which does not depend on that of the rules; below 0 if it is a log.
+   */
   public int place(int rule) {
     return places[rule];
   }
@@ -230,9 +342,7 @@ public final class RuleStack {
   /**
    * The number of units by which a log grows when a call takes its units. An admitted call adds its
    * cost. A call that is only recorded may find less room; then its units replace the oldest ones,
-   * and the replaced ones must not be given back for it. If rules of other stacks make the log keep
-   * more units than this stack needs, fewer units are replaced, and this number is lower than the
-   * actual growth.
+   * and the replaced ones must not be given back for it.
    *
    * @param used units before the call, within the longest window
    */

@@ -6,8 +6,6 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounter;
 import io.limiter.core.store.Mode;
-import java.time.Duration;
-import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,11 +35,6 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
   }
 
   @Override
-  public String meaning() {
-    return "counter " + Duration.of(windowMicros, ChronoUnit.MICROS);
-  }
-
-  @Override
   public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
     return new CounterCell(
         windowMicros, firstMicros, Cell.units(numbers[1]), Cell.units(numbers[2]));
@@ -53,48 +46,8 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
     return new CounterCell(windowMicros, beginMicros(nowMicros), used, 0);
   }
 
-  @Override
-  public Cell startedFrom(Cell former, long nowMicros, long newestMicros) {
-    CounterCell other = (CounterCell) former;
-    long beginMicros = beginMicros(nowMicros);
-    long[] units = new long[2];
-    other.addTo(units, other.startMicros, other.current, beginMicros, windowMicros, newestMicros);
-    other.addTo(
-        units,
-        other.startMicros - other.windowMicros,
-        other.previous,
-        beginMicros,
-        windowMicros,
-        newestMicros);
-    return units[0] + units[1] == 0
-        ? this
-        : new CounterCell(windowMicros, beginMicros, units[0], units[1]);
-  }
-
   private long beginMicros(long nowMicros) {
     return Math.floorDiv(nowMicros, windowMicros) * windowMicros;
-  }
-
-  private void addTo(
-      long[] units,
-      long fromMicros,
-      long some,
-      long beginMicros,
-      long lengthMicros,
-      long newestMicros) {
-    long ends =
-        Math.min(
-            fromMicros + windowMicros, newestMicros + 1); // nothing was used after the last write
-    if (ends > beginMicros) {
-      units[0] += some;
-    } else if (ends > beginMicros - lengthMicros) {
-      units[1] += some;
-    }
-  }
-
-  @Override
-  public long scale() {
-    return windowMicros;
   }
 
   @Override
@@ -103,19 +56,8 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
   }
 
   @Override
-  public long timeMicros() {
-    return startMicros == 0 && current + previous == 0 ? -1 : startMicros;
-  }
-
-  @Override
   public long memoryMicros() {
     return 2 * windowMicros;
-  }
-
-  @Override
-  public boolean serves(Rule rule) {
-    return rule instanceof SlidingWindowCounter
-        && MICROSECONDS.convert(rule.window()) == windowMicros;
   }
 
   @Override
@@ -167,7 +109,8 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
   }
 
   @Override
-  public Cell giveBack(long stampMicros, int units, int taken) {
+  public Cell giveBack(
+      Rule rule, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
     if (stampMicros >= startMicros) {
       return current == 0 ? this : with(Math.max(0, current - units), previous);
     }

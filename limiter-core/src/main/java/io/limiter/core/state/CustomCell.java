@@ -50,12 +50,6 @@ final class CustomCell implements Cell {
   }
 
   @Override
-  public String meaning() {
-    return "%s %s %s %s"
-        .formatted(rule.algorithm().name(), rule.window(), rule.parameters(), rule.memory());
-  }
-
-  @Override
   public Cell withNumbers(long firstMicros, double[] stored, long nowMicros) {
     return new CustomCell(rule, firstMicros, Arrays.copyOfRange(stored, 1, stored.length));
   }
@@ -66,23 +60,8 @@ final class CustomCell implements Cell {
   }
 
   @Override
-  public long timeMicros() {
-    return numbers == null ? -1 : writtenMicros;
-  }
-
-  @Override
   public long memoryMicros() {
     return MICROSECONDS.convert(rule.memory());
-  }
-
-  @Override
-  public boolean serves(Rule other) {
-    return other == rule
-        || (other instanceof CustomRule custom
-            && custom.algorithm().name().equals(rule.algorithm().name())
-            && custom.window().equals(rule.window())
-            && custom.parameters().equals(rule.parameters())
-            && custom.memory().equals(rule.memory()));
   }
 
   @Override
@@ -94,7 +73,8 @@ final class CustomCell implements Cell {
 
   /** Nothing is given back: only the algorithm could compute its values without the call. */
   @Override
-  public Cell giveBack(long stampMicros, int units, int taken) {
+  public Cell giveBack(
+      Rule under, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
     return this;
   }
 

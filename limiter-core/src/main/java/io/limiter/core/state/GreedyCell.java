@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The cell of a {@link TokenBucketRule} whose tokens come back one by one. It stores what is
  * missing from a full bucket, so that the capacity may change, in parts of a token chosen so that
- * each microsecond brings a whole number of them. More may be missing than the capacity if a rule
- * with a larger count took it.
+ * each microsecond brings a whole number of them. Another refill {@linkplain Cell#parts converts}
+ * them. More may be missing than the capacity if a rule with a larger count took it.
  *
  * @param unit parts of a token
  * @param rate parts that come back in a microsecond
@@ -27,9 +27,10 @@ record GreedyCell(
     implements Cell {
 
   static @Nullable Cell unused(Rule rule) {
-    if (!(rule instanceof TokenBucketRule bucket && bucket.greedy())) {
-      return null;
-    }
+    return rule instanceof TokenBucketRule bucket && bucket.greedy() ? of(bucket) : null;
+  }
+
+  private static GreedyCell of(TokenBucketRule bucket) {
     long micros = MICROSECONDS.convert(bucket.interval());
     long divisor =
         BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.refill())).longValueExact();
@@ -51,13 +52,9 @@ record GreedyCell(
   }
 
   @Override
-  public String meaning() {
-    return "bucket %s %s %b".formatted(rule.refill(), rule.interval(), true);
-  }
-
-  @Override
   public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
-    return begun(firstMicros, Cell.units(numbers[1]));
+    long parts = Cell.parts(Cell.units(numbers[1]), Cell.units(numbers[2]), unit);
+    return begun(firstMicros, parts);
   }
 
   @Override
@@ -67,24 +64,8 @@ record GreedyCell(
   }
 
   @Override
-  public Cell startedFrom(Cell former, long nowMicros, long newestMicros) {
-    long parts = Cell.parts(former, unit, rule.count() * unit);
-    return parts > 0 ? begun(former.timeMicros(), parts) : this;
-  }
-
-  @Override
-  public long scale() {
-    return unit;
-  }
-
-  @Override
-  public long missing() {
-    return debt;
-  }
-
-  @Override
-  public long timeMicros() {
-    return begun ? lastMicros : -1;
+  public int size() {
+    return 3;
   }
 
   @Override
@@ -93,39 +74,37 @@ record GreedyCell(
   }
 
   @Override
-  public boolean serves(Rule other) {
-    return other == rule
-        || (other instanceof TokenBucketRule bucket
-            && bucket.greedy()
-            && bucket.refill() == rule.refill()
-            && bucket.interval().equals(rule.interval()));
-  }
-
-  @Override
   public Cell under(Rule other) {
-    return new GreedyCell((TokenBucketRule) other, unit, rate, begun, lastMicros, debt);
+    if (other == rule) {
+      return this;
+    }
+    GreedyCell theirs = of((TokenBucketRule) other);
+    return begun ? theirs.begun(lastMicros, Cell.parts(debt, unit, theirs.unit)) : theirs;
   }
 
   @Override
   public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
-    TokenBucketRule bucket = (TokenBucketRule) reading;
-    long missing = (bucket.count() - bucket.initial()) * unit;
+    return ((GreedyCell) under(reading)).read(nowMicros, cost, mode);
+  }
+
+  private GreedyFilling read(long nowMicros, int cost, Mode mode) {
+    long missing = (rule.count() - rule.initial()) * unit;
     long more = 0;
     if (begun) {
-      long room = bucket.count() * unit;
+      long room = rule.count() * unit;
       missing = missing(Math.min(debt, room), nowMicros - lastMicros);
       more = debt <= room ? 0 : missing(debt, nowMicros - lastMicros) - missing;
     }
-    return new GreedyFilling(this, bucket, nowMicros, missing, more, cost, mode);
+    return new GreedyFilling(this, nowMicros, missing, more, cost, mode);
   }
 
   /** Past units may have been taken when the bucket was full. */
   @Override
   public Cell recorded(Rule reading, long atMicros, int units) {
-    GreedyFilling then = (GreedyFilling) read(reading, atMicros, units, Mode.RECORD);
-    long room = then.bucket.count() * unit;
-    long owed = Math.min(room, then.debt + units * unit) + then.more;
-    return new GreedyCell(then.bucket, unit, rate, true, atMicros, owed);
+    GreedyCell own = (GreedyCell) under(reading);
+    GreedyFilling then = own.read(atMicros, units, Mode.RECORD);
+    long room = own.rule.count() * own.unit;
+    return own.begun(atMicros, Math.min(room, then.debt + units * own.unit) + then.more);
   }
 
   /**
@@ -138,12 +117,15 @@ record GreedyCell(
   }
 
   @Override
-  public Cell giveBack(long stampMicros, int units, int taken) {
+  public Cell giveBack(
+      Rule under, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
+    GreedyCell own = (GreedyCell) under(under);
     // As a double, since both may exceed a long; exact where it affects the result.
-    double still = (double) taken * unit - (double) Math.max(0, lastMicros - stampMicros) * rate;
-    double credit = Math.min(still, (double) units * unit);
-    return credit > 0 && debt > 0
-        ? new GreedyCell(rule, unit, rate, begun, lastMicros, (long) Math.max(0, debt - credit))
+    double still =
+        (double) taken * own.unit - (double) Math.max(0, lastMicros - stampMicros) * own.rate;
+    double credit = Math.min(still, (double) units * own.unit);
+    return credit > 0 && own.debt > 0
+        ? own.begun(lastMicros, (long) Math.max(0, own.debt - credit))
         : this;
   }
 
@@ -160,7 +142,6 @@ record GreedyCell(
   private static final class GreedyFilling extends CellReadout.Computed {
 
     private final GreedyCell cell;
-    private final TokenBucketRule bucket;
     private final long nowMicros;
 
     /** The parts that are missing now. */
@@ -172,17 +153,9 @@ record GreedyCell(
      */
     private final long more;
 
-    GreedyFilling(
-        GreedyCell cell,
-        TokenBucketRule bucket,
-        long nowMicros,
-        long debt,
-        long more,
-        int cost,
-        Mode mode) {
-      super(bucket.count(), cost, mode);
+    GreedyFilling(GreedyCell cell, long nowMicros, long debt, long more, int cost, Mode mode) {
+      super(cell.rule.count(), cost, mode);
       this.cell = cell;
-      this.bucket = bucket;
       this.nowMicros = nowMicros;
       this.debt = debt;
       this.more = more;
@@ -217,7 +190,7 @@ record GreedyCell(
     @Override
     Cell with(long taken) {
       long owed = debt + taken * cell.unit + more;
-      return new GreedyCell(bucket, cell.unit, cell.rate, true, nowMicros, owed);
+      return cell.begun(nowMicros, more == 0 ? owed : Math.min(owed, (1L << 53) - 1));
     }
 
     /**

@@ -37,11 +37,6 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long u
   }
 
   @Override
-  public String meaning() {
-    return "bucket %s %s %b".formatted(rule.refill(), rule.interval(), false);
-  }
-
-  @Override
   public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
     return new IntervalCell(rule, true, firstMicros, Cell.units(numbers[1]));
   }
@@ -58,38 +53,8 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long u
   }
 
   @Override
-  public Cell startedFrom(Cell former, long nowMicros, long newestMicros) {
-    long tokens = Cell.parts(former, 1, rule.count());
-    return tokens > 0 ? new IntervalCell(rule, true, former.timeMicros(), tokens) : this;
-  }
-
-  @Override
-  public long scale() {
-    return 1;
-  }
-
-  @Override
-  public long missing() {
-    return used;
-  }
-
-  @Override
-  public long timeMicros() {
-    return begun ? lastMicros : -1;
-  }
-
-  @Override
   public long memoryMicros() {
     return Math.max(MICROSECONDS.convert(rule.window()), MICROSECONDS.convert(rule.memory()));
-  }
-
-  @Override
-  public boolean serves(Rule other) {
-    return other == rule
-        || (other instanceof TokenBucketRule bucket
-            && !bucket.greedy()
-            && bucket.refill() == rule.refill()
-            && bucket.interval().equals(rule.interval()));
   }
 
   @Override
@@ -106,8 +71,8 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long u
     if (begun) {
       long intervalMicros = MICROSECONDS.convert(bucket.interval());
       long refills = (nowMicros - lastMicros) / intervalMicros;
-      missing = missing(Math.min(used, bucket.count()), refills);
-      more = missing(used, refills) - missing;
+      missing = missing(Math.min(used, bucket.count()), refills, bucket);
+      more = missing(used, refills, bucket) - missing;
       from = missing + more == 0 ? nowMicros : lastMicros + refills * intervalMicros;
     }
     return new Filling(new IntervalCell(bucket, begun, from, missing), more, nowMicros, cost, mode);
@@ -125,15 +90,17 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long u
         : new IntervalCell((TokenBucketRule) reading, true, verdictMicros, reading.count());
   }
 
-  private long missing(long before, long refills) {
-    return refills > before / rule.refill() ? 0 : before - refills * rule.refill();
+  private static long missing(long before, long refills, TokenBucketRule bucket) {
+    return refills > before / bucket.refill() ? 0 : before - refills * bucket.refill();
   }
 
   @Override
-  public Cell giveBack(long stampMicros, int units, int taken) {
+  public Cell giveBack(
+      Rule under, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
     long intervalMicros = MICROSECONDS.convert(rule.interval());
+    long refill = ((TokenBucketRule) under).refill();
     long refills = Cell.ceil(Math.max(0, lastMicros - stampMicros), intervalMicros);
-    long still = refills > taken / rule.refill() ? 0 : taken - refills * rule.refill();
+    long still = refills > taken / refill ? 0 : taken - refills * refill;
     long credit = Math.min(still, units);
     return credit > 0 && used > 0
         ? new IntervalCell(rule, begun, lastMicros, Math.max(0, used - credit))

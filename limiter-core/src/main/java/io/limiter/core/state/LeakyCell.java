@@ -26,9 +26,10 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
     implements Cell {
 
   static @Nullable Cell unused(Rule rule) {
-    if (!(rule instanceof LeakyBucketRule bucket)) {
-      return null;
-    }
+    return rule instanceof LeakyBucketRule bucket ? of(bucket) : null;
+  }
+
+  private static LeakyCell of(LeakyBucketRule bucket) {
     long micros = MICROSECONDS.convert(bucket.window());
     long divisor =
         BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.count())).longValueExact();
@@ -46,41 +47,16 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
   }
 
   @Override
-  public String meaning() {
-    return "leaky %s %s".formatted(rule.count(), rule.window());
-  }
-
-  @Override
   public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
-    long parts = Cell.units(numbers[1]);
-    return new LeakyCell(rule, unit, rate, firstMicros, parts, Gap.stored(numbers[2]));
-  }
-
-  @Override
-  public Cell startedFrom(Cell former, long nowMicros, long newestMicros) {
-    long most = longestWaitParts() + (rule.queue() + 1L) * unit;
-    long parts = Cell.parts(former, unit, most);
-    return parts > 0 ? new LeakyCell(rule, unit, rate, former.timeMicros(), parts, Gap.NONE) : this;
-  }
-
-  @Override
-  public long scale() {
-    return unit;
-  }
-
-  @Override
-  public long missing() {
-    return ahead;
+    long scale = Cell.units(numbers[3]);
+    long parts = Cell.parts(Cell.units(numbers[1]), scale, rate);
+    Gap stored = scale == rate ? Gap.stored(numbers[2]) : Gap.NONE;
+    return new LeakyCell(rule, unit, rate, firstMicros, parts, stored);
   }
 
   @Override
   public int size() {
-    return 3;
-  }
-
-  @Override
-  public long timeMicros() {
-    return lastMicros == 0 && ahead == 0 ? -1 : lastMicros;
+    return 4;
   }
 
   /** For a call that costs more, the script computes the time itself. */
@@ -90,36 +66,31 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
         + Cell.ceil(MICROSECONDS.convert(rule.window()), rule.count());
   }
 
-  /** The whole queue may be waiting. */
-  @Override
-  public long longestMemoryMicros() {
-    return memoryMicros()
-        + Cell.ceil((rule.queue() + 1L) * MICROSECONDS.convert(rule.window()), rule.count());
-  }
-
-  @Override
-  public boolean serves(Rule other) {
-    return other == rule
-        || (other instanceof LeakyBucketRule bucket
-            && bucket.count() == rule.count()
-            && bucket.window().equals(rule.window()));
-  }
-
   @Override
   public Cell under(Rule other) {
-    return new LeakyCell((LeakyBucketRule) other, unit, rate, lastMicros, ahead, gap);
+    if (other == rule) {
+      return this;
+    }
+    LeakyCell theirs = of((LeakyBucketRule) other);
+    return new LeakyCell(
+        theirs.rule,
+        theirs.unit,
+        theirs.rate,
+        lastMicros,
+        Cell.parts(ahead, rate, theirs.rate),
+        rate == theirs.rate ? gap : Gap.NONE);
   }
 
   @Override
   public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
-    return new Waiting(at((LeakyBucketRule) reading, nowMicros), cost, mode);
+    return new Waiting(((LeakyCell) under(reading)).at(nowMicros), cost, mode);
   }
 
   /**
    * The cell at the current time. If the queue is longer than any rule with these departures
    * allows, it was not written by this library, and its gap is ignored.
    */
-  private LeakyCell at(LeakyBucketRule bucket, long nowMicros) {
+  private LeakyCell at(long nowMicros) {
     long longest =
         Math.min(
                 MICROSECONDS.convert(LeakyBucketRule.MAX_WAIT) * rate,
@@ -130,7 +101,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
         nowMicros - lastMicros > parts / rate ? 0 : parts - (nowMicros - lastMicros) * rate;
     Gap known = parts < ahead ? Gap.NONE : gap;
     return new LeakyCell(
-        bucket, unit, rate, nowMicros, remainingParts, known.of(departures(remainingParts)));
+        rule, unit, rate, nowMicros, remainingParts, known.of(departures(remainingParts)));
   }
 
   /** The number of departures still to come, if the next free one is this many parts away. */
@@ -192,7 +163,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
   }
 
   private LeakyCell after(long micros) {
-    return at(rule, lastMicros + micros);
+    return at(lastMicros + micros);
   }
 
   /** Time until another departure is near enough. */
@@ -230,28 +201,29 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
 
   /** A departure that has passed cannot be given back. */
   @Override
-  public Cell giveBack(long stampMicros, int units, int taken) {
-    return this;
-  }
-
-  @Override
   public Cell giveBack(
       Rule under, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
+    return ((LeakyCell) under(under))
+        .giveUp(stampMicros, units, taken, departureParts, nowMicros, this);
+  }
+
+  private Cell giveUp(
+      long stampMicros, int units, int taken, long departureParts, long nowMicros, Cell unchanged) {
     if (units < taken
         || nowMicros - stampMicros >= micros(departureParts)
         || lastMicros < stampMicros) {
-      return this; // it has begun, or the state was reset in the meantime
+      return unchanged; // it has begun, or the state was reset in the meantime
     }
     long later = ahead - departureParts + (lastMicros - stampMicros) * rate;
     long from = later / unit;
     if (later % unit != 0 || from < units) {
-      return this; // another queue has begun in the meantime
+      return unchanged; // another queue has begun in the meantime
     }
     Gap more = gap.of(departures(ahead - (nowMicros - lastMicros) * rate)).with(from, units);
     if (more == null) {
-      return this;
+      return unchanged;
     }
-    long takenBack = ((LeakyBucketRule) under).fair() ? 0 : more.last();
+    long takenBack = rule.fair() ? 0 : more.last();
     return takenBack == 0
         ? new LeakyCell(rule, unit, rate, lastMicros, ahead, more)
         : new LeakyCell(rule, unit, rate, lastMicros, ahead - takenBack * unit, Gap.NONE);

@@ -64,11 +64,6 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
         && !rule.alignment().get().zone().getRules().isFixedOffset();
   }
 
-  @Override
-  public String meaning() {
-    return "window %s %s".formatted(rule.window(), rule.alignment());
-  }
-
   /** Only the start of a window is stored. */
   @Override
   public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
@@ -99,29 +94,9 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
   }
 
   @Override
-  public Cell startedFrom(Cell former, long nowMicros, long newestMicros) {
-    WindowCell other = (WindowCell) former;
-    WindowCell started = started(nowMicros, other.startMicros, other.used);
-    return started.used > 0 && nowMicros < started.endMicros ? started : this;
-  }
-
-  @Override
-  public long timeMicros() {
-    return endMicros == 0 ? -1 : startMicros;
-  }
-
-  @Override
   public long memoryMicros() {
     long windowMicros = MICROSECONDS.convert(rule.window());
     return rule.alignment().isPresent() ? windowMicros + CLOCK_CHANGES_MICROS : windowMicros;
-  }
-
-  @Override
-  public boolean serves(Rule other) {
-    return other == rule
-        || (other instanceof FixedWindowRule fixed
-            && fixed.window().equals(rule.window())
-            && fixed.alignment().equals(rule.alignment()));
   }
 
   @Override
@@ -140,7 +115,8 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
   }
 
   @Override
-  public Cell giveBack(long stampMicros, int units, int taken) {
+  public Cell giveBack(
+      Rule under, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
     return stampMicros < startMicros || used == 0 ? this : with(Math.max(0, used - units));
   }
 

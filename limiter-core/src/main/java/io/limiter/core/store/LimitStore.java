@@ -88,14 +88,9 @@ public interface LimitStore extends AutoCloseable {
      * @param returning the units that were to come back first
      * @param returnsAfterMicros the time until they come back
      * @param resetsAfterMicros the time until the rule is fully replenished
-     * @param ownUnits an upper bound of the units that this process alone has used
      */
     public record RuleUse(
-        long remaining,
-        long returning,
-        long returnsAfterMicros,
-        long resetsAfterMicros,
-        long ownUnits) {}
+        long remaining, long returning, long returnsAfterMicros, long resetsAfterMicros) {}
 
     /**
      * Units that were taken together.

@@ -15,6 +15,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.RedisProcess;
@@ -25,6 +26,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -79,35 +81,43 @@ class ClusterTest {
   @Test
   @DisplayName("F16: a hot slot moves back and forth")
   void aSlotThatMovesFailsNoCall() {
-    moveUnderLoad(2, false);
+    moveUnderLoad(2, (subject, form) -> call(subject, 100_000, HOUR));
   }
 
   @Test
   @DisplayName("F16: a hot slot moves back and forth, two keys a call")
   void aSlotThatMovesFailsNoCallOfTwoKeys() {
-    moveUnderLoad(2, true);
+    moveUnderLoad(2, ClusterTest::submission);
+  }
+
+  @Test
+  @DisplayName("F16: a hot slot moves back and forth, with a ban")
+  void aSlotThatMovesFailsNoCallWithABan() {
+    moveUnderLoad(2, (subject, form) -> banning(subject));
   }
 
   @Test
   @DisplayName("F16: a hot slot moves back and forth, for long")
   void aSlotThatMovesForLongFailsNoCall() {
-    moveUnderLoad(30, false);
+    moveUnderLoad(30, (subject, form) -> call(subject, 100_000, HOUR));
     forget();
-    moveUnderLoad(30, true);
+    moveUnderLoad(30, ClusterTest::submission);
+    forget();
+    moveUnderLoad(30, (subject, form) -> banning(subject));
   }
 
   /**
    * New subjects arrive while the slot moves: each call of the load is in turn a subject's first.
    */
-  private void moveUnderLoad(int times, boolean guarded) {
+  private void moveUnderLoad(int times, BiFunction<String, String, LimitRequest> kind) {
     int slot = ClusterBench.slot(call("somebody", 1, HOUR));
+    List<String> subjects = ClusterBench.subjectsIn(slot, 8);
+    List<LimitRequest> counted =
+        subjects.stream().map(subject -> call(subject, 100_000, HOUR)).toList();
     List<LimitRequest> calls = new ArrayList<>();
-    List<LimitRequest> counted = new ArrayList<>();
-    for (String subject : ClusterBench.subjectsIn(slot, 8)) {
-      LimitRequest counting = call(subject, 100_000, HOUR);
-      counted.add(counting);
-      for (int i = 0; i < (guarded ? 500 : 1); i++) {
-        calls.add(guarded ? submission(subject, "form-" + i) : counting);
+    for (int i = 0; i < 500; i++) {
+      for (String subject : subjects) {
+        calls.add(kind.apply(subject, "form-" + i));
       }
     }
     SlotMove move = SlotMove.of(group, slot);
@@ -131,6 +141,12 @@ class ClusterTest {
       long here = admitted.getOrDefault(call.charge(0).key().tag(), 0L);
       assertThat(bench.used(call).get(0)).isBetween(here, here + unanswered);
     }
+  }
+
+  private static LimitRequest banning(String subject) {
+    return LimitRequest.of(
+        Policy.of("calls", SlidingWindowLog.of(100_000, HOUR)).withBan(BanRule.of(5, HOUR, HOUR)),
+        new Subject("user", subject));
   }
 
   private static LimitRequest submission(String subject, String form) {

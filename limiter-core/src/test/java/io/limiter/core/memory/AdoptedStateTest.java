@@ -43,7 +43,7 @@ class AdoptedStateTest {
   }
 
   private static RuleUse use(long remaining, long returning, long returns, long resets) {
-    return new RuleUse(remaining, returning, returns * S, resets * S, 0);
+    return new RuleUse(remaining, returning, returns * S, resets * S);
   }
 
   private void adopt(LimitRequest call, KnownUse known) {

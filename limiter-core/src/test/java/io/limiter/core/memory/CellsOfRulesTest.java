@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.memory;
 
-import static io.limiter.core.StoreHarness.HOUR;
 import static io.limiter.core.StoreHarness.MINUTE;
-import static io.limiter.core.StoreHarness.SECOND;
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -55,26 +53,6 @@ class CellsOfRulesTest {
     assertThat(second.reservation().refund()).isCompletedWithValue(3L);
 
     assertThat(left(call)).containsExactly(9L, 19L);
-  }
-
-  /** The hour is nearer to two hours than the second is. */
-  @Test
-  void aRuleStartsFromTheCellThatIsNeededForAboutAsLong() {
-    decide(
-        call(SlidingWindowCounter.of(10, SECOND), SlidingWindowCounter.of(10, HOUR)).withCost(3));
-    decide(call(SlidingWindowCounter.of(10, SECOND)).withCost(2));
-    micros += 10_000_000;
-
-    assertThat(left(call(SlidingWindowCounter.of(10, HOUR.multipliedBy(2))))).containsExactly(7L);
-  }
-
-  /** One hour and four are equally near to two; four were written last. */
-  @Test
-  void ofTwoCellsThatAreEquallyNearTheFirstCounts() {
-    decide(call(SlidingWindowCounter.of(10, HOUR)).withCost(3));
-    decide(call(SlidingWindowCounter.of(10, HOUR.multipliedBy(4))).withCost(2));
-
-    assertThat(left(call(SlidingWindowCounter.of(10, HOUR.multipliedBy(2))))).containsExactly(5L);
   }
 
   /** An algorithm that counts how often it is asked. */
@@ -129,7 +107,7 @@ class CellsOfRulesTest {
     LimitRequest call =
         past
             ? keyOutside(stripes, stripes.indexOf(held.charge(0).key()))
-                .after(List.of(new PastCharge(held.charge(0), Duration.ZERO, "id")))
+                .after(List.of(new PastCharge(held.charge(0), Duration.ZERO)))
             : held;
     long mask = 1L << stripes.indexOf(held.charge(0).key());
     AtomicReference<Thread> deciding = new AtomicReference<>();

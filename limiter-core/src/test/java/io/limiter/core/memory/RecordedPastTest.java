@@ -5,7 +5,6 @@ import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
@@ -16,9 +15,7 @@ import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** The time at which units that another store took are recorded. */
@@ -38,7 +35,7 @@ class RecordedPastTest {
   /** Reports units that were taken so many seconds ago, and takes nothing. */
   private void report(LimitRequest call, int units, int secondsAgo) {
     PastCharge past =
-        new PastCharge(call.charge(0).withCost(units), Duration.ofSeconds(secondsAgo), "id");
+        new PastCharge(call.charge(0).withCost(units), Duration.ofSeconds(secondsAgo));
     assertThat(decide(call.after(List.of(past)), Mode.PEEK).allowed()).isTrue();
   }
 
@@ -145,20 +142,5 @@ class RecordedPastTest {
               assertThat(rule.remaining()).isZero();
               assertThat(rule.effectiveWindow()).isEqualTo(MINUTE);
             });
-  }
-
-  @Test
-  void aRequestCarriesAtMostSixteenGroups() {
-    LimitRequest call = call(rule(100, MINUTE));
-    List<PastCharge> most =
-        IntStream.range(0, 16)
-            .mapToObj(i -> new PastCharge(call.charge(0), Duration.ZERO, "id" + i))
-            .toList();
-    assertThat(call.after(most).past()).hasSize(16);
-    List<PastCharge> more = new ArrayList<>(most);
-    more.add(new PastCharge(call.charge(0), Duration.ZERO, "another"));
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> call.after(more))
-        .withMessage("17 groups of past units: give it 16 at most");
   }
 }

@@ -111,16 +111,6 @@ class RememberedStateTest {
   }
 
   @Test
-  void numbersContinueUnderOneRuleOnlyThoughTwoCouldUseThem() {
-    Rule bucket = TokenBucketRule.of(9, 1, MINUTE);
-    acquire(call(bucket, FixedWindowRule.of(5, MINUTE)));
-    LimitRequest after = call(FixedWindowRule.of(6, MINUTE), FixedWindowRule.of(7, MINUTE));
-    assertThat(decide(after, Mode.PEEK).rules())
-        .extracting(RuleVerdict::remaining)
-        .containsExactly(5L, 7L);
-  }
-
-  @Test
   void numbersContinueUnderTheirRuleAtAnyIndex() {
     Rule bucket = TokenBucketRule.of(9, 1, MINUTE);
     Rule window = FixedWindowRule.of(5, MINUTE);

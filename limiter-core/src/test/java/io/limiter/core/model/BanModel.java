@@ -24,24 +24,15 @@ final class BanModel {
     return copy;
   }
 
-  /**
-   * Whether the state may be needed under any numbers of a ban: from the first violation, or the
-   * start of the ban, for a power of two in seconds.
-   */
-  boolean isNeeded(BanRule ban, long now) {
-    if (inARow > 0 && until > now) {
-      return true;
+  /** The clock was set back before the last violation or ban: it has just happened. */
+  void proceed(long clock) {
+    long last = violations.isEmpty() ? began : violations.get(0);
+    long ahead = last - clock;
+    if (ahead > 0 && (inARow > 0 || !violations.isEmpty())) {
+      violations.replaceAll(time -> time - ahead);
+      began -= ahead;
+      until -= ahead;
     }
-    if (inARow == 0 && violations.isEmpty()) {
-      return false;
-    }
-    long from = violations.isEmpty() ? began : violations.get(0);
-    long longest = Math.max(2 * Plain.micros(ban.longest()), Plain.micros(ban.within()));
-    long lasts = 1_000_000;
-    while (lasts < longest && lasts < 1_000_000L << 27) {
-      lasts *= 2;
-    }
-    return from + lasts > now;
   }
 
   /** The remaining time of the ban, at most the longest that the rule allows now. */

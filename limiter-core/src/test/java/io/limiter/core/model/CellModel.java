@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
-import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
@@ -15,23 +14,6 @@ import io.limiter.core.rule.TokenBucketRule;
  * is admitted.
  */
 abstract class CellModel {
-
-  /** What rules with interchangeable cells have in common: everything but name and count. */
-  static String kind(Rule rule) {
-    if (rule instanceof SlidingWindowCounter) {
-      return "counter of " + rule.window();
-    } else if (rule instanceof FixedWindowRule fixed) {
-      return "window of %s %s".formatted(fixed.window(), fixed.alignment());
-    } else if (rule instanceof TokenBucketRule bucket) {
-      return "bucket of %d in %s %b".formatted(bucket.refill(), bucket.interval(), bucket.greedy());
-    } else if (rule instanceof LeakyBucketRule leaky) {
-      return "leaky bucket of %d in %s".formatted(leaky.count(), leaky.window());
-    }
-    CustomRule custom = (CustomRule) rule;
-    return "%s of %s %s %s"
-        .formatted(
-            custom.algorithm().name(), custom.window(), custom.parameters(), custom.memory());
-  }
 
   static CellModel of(Rule rule) {
     if (rule instanceof SlidingWindowCounter) {
@@ -66,16 +48,11 @@ abstract class CellModel {
 
   abstract void take(long units);
 
-  /** Whether any of the units was still there. */
-  abstract boolean giveBack(long stamp, long units);
-
   /**
-   * The same for some of the units that a call took: the others are assumed to have come back
-   * first.
+   * Gives back some of the units that a call took under a rule: the others are assumed to have come
+   * back first. Returns whether any of the units was still there.
    */
-  boolean giveBack(long stamp, long units, long taken) {
-    return giveBack(stamp, units);
-  }
+  abstract boolean giveBack(Rule rule, long stamp, long units, long taken);
 
   /** Whether time has to start for a subject whose first call was denied. Starts it. */
   boolean begin() {

@@ -12,6 +12,7 @@ import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /** One charge of a call: its evaluation, and its effect. */
 final class ChargeModel {
@@ -20,37 +21,37 @@ final class ChargeModel {
   private final boolean guard;
   private final Mode mode;
   private final long clock;
+  private final ValueModel known;
   private final LogModel log;
-  private final CellsModel known;
 
-  /** The state under these rules, for cells to be written; and the state at the current time. */
-  private final CellsModel counted;
-
+  /** The cells at the current time. */
   private final List<CellModel> cells = new ArrayList<>();
-  private final Optional<BanRule> ban;
-  private final long cellTime;
-  private boolean nearer;
 
-  ChargeModel(Charge charge, boolean guard, Mode mode, long clock, LogModel log, CellsModel known) {
+  private final Optional<BanRule> ban;
+  private final BanModel banned;
+  private final long now;
+
+  ChargeModel(
+      Charge charge, boolean guard, Mode mode, long clock, ValueModel known, BanModel banned) {
     this.charge = charge;
     this.guard = guard;
     this.mode = mode;
     this.clock = clock;
-    this.log = log;
     this.known = known;
-    this.ban = charge.stack().ban();
-    this.counted = known.under(counted(charge));
-    this.cellTime = known.now(clock);
-    for (int c = 0; c < counted.cells.size(); c++) {
-      cells.add(counted.cells.get(c).copy());
-      cells.get(c).proceed(counted(charge).get(c), cellTime);
+    this.log = known.log;
+    this.banned = mode == Mode.ACQUIRE ? banned : banned.copy();
+    this.ban = charge.observed() || mode == Mode.RECORD ? Optional.empty() : charge.stack().ban();
+    this.now = known.now(clock);
+    List<Rule> rules = counted(charge);
+    for (int c = 0; c < rules.size(); c++) {
+      cells.add(known.cells.isEmpty() ? CellModel.of(rules.get(c)) : known.cells.get(c).copy());
+      cells.get(c).proceed(rules.get(c), now);
       cells.get(c).ask(charge.cost());
     }
-    if (ban.isPresent() && (!charge.observed() || mode == Mode.RECORD)) {
-      boolean bannedBefore = counted.ban.restMicros(ban.get(), cellTime) > 0;
-      if (mode == Mode.ACQUIRE && !bannedBefore && violated()) {
-        counted.ban.violate(ban.get(), cellTime);
-        nearer = true;
+    if (ban.isPresent()) {
+      this.banned.proceed(clock);
+      if (mode == Mode.ACQUIRE && banned.restMicros(ban.get(), clock) == 0 && violated()) {
+        banned.violate(ban.get(), clock);
       }
     }
   }
@@ -63,11 +64,7 @@ final class ChargeModel {
   }
 
   static List<Rule> counted(Charge charge) {
-    return charge.stack().rules().stream().filter(rule -> !(rule instanceof LoggedRule)).toList();
-  }
-
-  private boolean hasCells() {
-    return !cells.isEmpty() || ban.isPresent();
+    return IntStream.range(0, charge.stack().cells()).mapToObj(charge.stack()::cellRule).toList();
   }
 
   private CellModel cell(Rule rule) {
@@ -75,9 +72,7 @@ final class ChargeModel {
   }
 
   private long left(Rule rule) {
-    return rule instanceof LoggedRule logged
-        ? log.left(log.now(clock), logged)
-        : cell(rule).remaining();
+    return rule instanceof LoggedRule logged ? log.left(now, logged) : cell(rule).remaining();
   }
 
   boolean violated() {
@@ -96,9 +91,7 @@ final class ChargeModel {
   }
 
   long bannedFor() {
-    return ban.isEmpty() || charge.observed() || mode == Mode.RECORD
-        ? 0
-        : counted.ban.restMicros(ban.get(), cellTime);
+    return ban.map(rule -> banned.restMicros(rule, clock)).orElse(0L);
   }
 
   /** A record takes no more units than there are, so that no subject is ever in debt. */
@@ -135,7 +128,6 @@ final class ChargeModel {
     Optional<Long> wait;
     long reset;
     if (rule instanceof LoggedRule logged) {
-      long now = log.now(clock);
       wait =
           !isShort
               ? again(now, logged, left, alone)
@@ -190,56 +182,41 @@ final class ChargeModel {
 
   /** The call is admitted. */
   Taken take(ReferenceModel state) {
-    long logTime = log.now(clock);
     Optional<BigInteger> departure = departure();
     List<Long> ofCells = cells.stream().map(this::units).toList();
-    long ofLog = logged(charge).isEmpty() ? 0 : log.more(logTime, charge.cost(), logged(charge));
+    long ofLog = logged(charge).isEmpty() ? 0 : log.more(now, charge.cost(), logged(charge));
     if (!logged(charge).isEmpty()) {
-      log.take(clock, charge.cost(), logged(charge));
-      state.put(charge.key(), log);
+      log.take(now, charge.cost(), logged(charge));
     }
-    if (hasCells()) {
-      counted.cells.clear();
-      for (CellModel cell : cells) {
-        cell.take(units(cell));
-        counted.cells.add(cell);
-      }
-      counted.written(clock, ban);
-      state.put(charge.key(), counted);
+    for (CellModel cell : cells) {
+      cell.take(units(cell));
     }
-    return new Taken(
-        charge,
-        guard,
-        logTime,
-        cellTime,
-        ban.isPresent(),
-        departure,
-        ofLog,
-        ofCells,
-        state.resets(charge.key()));
+    known.write(cells, clock);
+    known.written(clock);
+    state.put(charge.key(), known);
+    return new Taken(charge, guard, now, departure, ofLog, ofCells, state.resets(charge.key()));
   }
 
-  /**
-   * The effect of a denied call: violations, the start of time for a new subject, and a clock set
-   * back.
-   */
+  /** The effect of a denied call: the start of time for a new subject, and a clock set back. */
   void deny(ReferenceModel state) {
-    if (!logged(charge).isEmpty() && !log.isEmpty()) {
-      log.repair(clock);
-    }
+    List<CellModel> begun = new ArrayList<>(known.cells);
     boolean begins = false;
     for (int c = 0; c < cells.size(); c++) {
       long left = cells.get(c).remaining();
       boolean waits = left < charge.cost() && charge.cost() <= counted(charge).get(c).count();
+      if (known.cells.isEmpty()) {
+        begun.add(CellModel.of(counted(charge).get(c)));
+      }
       if (waits && cells.get(c).begin()) {
-        counted.cells.set(c, cells.get(c));
+        begun.set(c, cells.get(c));
         begins = true;
       }
     }
-    if (nearer || begins) {
-      counted.written(clock, ban);
-      state.put(charge.key(), counted);
-    } else if (hasCells()) {
+    if (begins) {
+      known.write(begun, clock);
+      known.written(clock);
+      state.put(charge.key(), known);
+    } else {
       known.repair(clock);
     }
   }
@@ -254,17 +231,14 @@ final class ChargeModel {
   record Taken(
       Charge charge,
       boolean guard,
-      long logTime,
-      long cellTime,
-      boolean bans,
+      long time,
       Optional<BigInteger> departure,
       long ofLog,
       List<Long> ofCells,
       int resets) {
 
-    Taken renewedAt(long time, int resetsByThen) {
-      return new Taken(
-          charge, guard, time, cellTime, bans, departure, ofLog, ofCells, resetsByThen);
+    Taken renewedAt(long later, int resetsByThen) {
+      return new Taken(charge, guard, later, departure, ofLog, ofCells, resetsByThen);
     }
   }
 }

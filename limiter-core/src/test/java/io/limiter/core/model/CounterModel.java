@@ -79,12 +79,12 @@ final class CounterModel extends CellModel {
 
   /** Only the window in which something was last taken is kept, and the one before. */
   @Override
-  boolean giveBack(long stamp, long taken) {
+  boolean giveBack(Rule rule, long stamp, long some, long taken) {
     long number = Math.min(lastTaken, Math.floorDiv(stamp, window));
     if (units.isEmpty() || number < lastTaken - 1 || in(number) == 0) {
       return false;
     }
-    units.put(number, Math.max(0, in(number) - taken));
+    units.put(number, Math.max(0, in(number) - some));
     return true;
   }
 }

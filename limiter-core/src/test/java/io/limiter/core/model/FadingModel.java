@@ -78,7 +78,7 @@ final class FadingModel extends CellModel {
   }
 
   @Override
-  boolean giveBack(long stamp, long units) {
+  boolean giveBack(Rule rule, long stamp, long units, long taken) {
     return false;
   }
 }

@@ -105,17 +105,13 @@ final class GreedyModel extends CellModel {
 
   /** Tokens that came back between that call and the last one are there already. */
   @Override
-  boolean giveBack(long stamp, long units) {
-    return giveBack(stamp, units, units);
-  }
-
-  @Override
-  boolean giveBack(long stamp, long units, long taken) {
+  boolean giveBack(Rule rule, long stamp, long units, long taken) {
     if (bucket == null) {
       return false;
     }
     BigInteger back =
-        BigInteger.valueOf(bucket.refill()).multiply(BigInteger.valueOf(Math.max(0, now - stamp)));
+        BigInteger.valueOf(((TokenBucketRule) rule).refill())
+            .multiply(BigInteger.valueOf(Math.max(0, now - stamp)));
     BigInteger credit = parts(taken).subtract(back).min(parts(units));
     BigInteger all = missing.add(more);
     if (!begun || credit.signum() <= 0 || all.signum() == 0) {

@@ -94,15 +94,10 @@ final class IntervalModel extends CellModel {
 
   /** Tokens that came back between that call and the last one are there already. */
   @Override
-  boolean giveBack(long stamp, long units) {
-    return giveBack(stamp, units, units);
-  }
-
-  @Override
-  boolean giveBack(long stamp, long units, long taken) {
+  boolean giveBack(Rule rule, long stamp, long units, long taken) {
     long credit = taken;
     for (long end = stamp; credit > 0 && end < begin; end += interval()) {
-      credit -= bucket.refill();
+      credit -= ((TokenBucketRule) rule).refill();
     }
     credit = Math.min(credit, units);
     if (!begun || credit <= 0 || missing + more == 0) {

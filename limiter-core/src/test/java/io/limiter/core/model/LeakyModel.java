@@ -157,7 +157,7 @@ final class LeakyModel extends CellModel {
 
   /** A departure that has passed cannot be given back. */
   @Override
-  boolean giveBack(long stamp, long units) {
+  boolean giveBack(Rule rule, long stamp, long units, long taken) {
     return false;
   }
 

@@ -10,16 +10,6 @@ import java.util.Optional;
 final class LogModel {
 
   private final List<Long> units = new ArrayList<>();
-  private long shift;
-  private long keep;
-  private long horizon;
-
-  /** Until then, a window longer than that of the last writer is taken into account. */
-  private long until;
-
-  long now(long clock) {
-    return units.isEmpty() ? clock : Math.max(clock + shift, newest());
-  }
 
   private long newest() {
     return units.get(units.size() - 1);
@@ -27,10 +17,6 @@ final class LogModel {
 
   boolean isEmpty() {
     return units.isEmpty();
-  }
-
-  void repair(long clock) {
-    shift = now(clock) - clock;
   }
 
   /** The units that a rule still counts. */
@@ -94,30 +80,30 @@ final class LogModel {
     return Math.max(0, after - before);
   }
 
-  /** Takes units under these rules. Returns their stamp. */
-  long take(long clock, int taken, List<LoggedRule> rules) {
-    long now = now(clock);
-    shift = now - clock;
+  /**
+   * Takes units under these rules, and keeps as many as they need, or as were in the longest
+   * window, if that is more: under larger counts.
+   */
+  void take(long now, int taken, List<LoggedRule> rules) {
+    take(now, taken, rules, most(now, rules));
+  }
+
+  /** The most units that are kept. */
+  long most(long now, List<LoggedRule> rules) {
     long window = rules.stream().mapToLong(Plain::window).max().orElseThrow();
-    long count = rules.stream().mapToLong(LoggedRule::kept).max().orElseThrow();
-    if (window >= horizon) {
-      keep = Math.max(keep, count);
-    } else if (now >= until) {
-      keep = count;
-    }
-    if (window >= horizon || now >= until) {
-      horizon = window;
-      until = now + window;
-    }
-    keep = Math.max(keep, count);
-    units.removeIf(unit -> unit <= now - horizon);
+    long there = units.stream().filter(unit -> unit > now - window).count();
+    return Math.max(rules.stream().mapToLong(LoggedRule::kept).max().orElseThrow(), there);
+  }
+
+  void take(long now, int taken, List<LoggedRule> rules, long most) {
+    long window = rules.stream().mapToLong(Plain::window).max().orElseThrow();
+    units.removeIf(unit -> unit <= now - window);
     for (int i = 0; i < taken; i++) {
       units.add(now);
     }
-    if (units.size() > keep) {
-      units.subList(0, units.size() - (int) keep).clear();
+    if (units.size() > most) {
+      units.subList(0, units.size() - (int) most).clear();
     }
-    return now;
   }
 
   /** Gives back up to so many units with this stamp. Returns how many. */
@@ -125,9 +111,6 @@ final class LogModel {
     int found = 0;
     while (found < taken && units.remove((Object) stamp)) {
       found++;
-    }
-    if (!units.isEmpty()) {
-      until = Math.min(until, newest() + horizon);
     }
     return found;
   }

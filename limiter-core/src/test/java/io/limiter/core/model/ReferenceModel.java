@@ -12,6 +12,7 @@ import io.limiter.core.Step;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -27,8 +28,8 @@ public final class ReferenceModel {
 
   private static final Policy ANY = Policy.of("any", SlidingWindowLog.of(1, Duration.ofSeconds(1)));
 
-  private final Map<StateKey, LogModel> logs = new HashMap<>();
-  private final Map<StateKey, CellsModel> cells = new HashMap<>();
+  private final Map<StateKey, ValueModel> values = new HashMap<>();
+  private final Map<StateKey, BanModel> bans = new HashMap<>();
 
   /** How often each key was reset, or lost: units taken before are not given back after it. */
   private final Map<StateKey, Integer> resets = new HashMap<>();
@@ -51,8 +52,8 @@ public final class ReferenceModel {
       return renew(taken.getOrDefault(renew.of(), new ArrayList<>()), step.clock());
     }
     for (StateKey key : ((Step.Reset) step.action()).keys()) {
-      logs.remove(key);
-      cells.remove(key);
+      values.remove(key);
+      bans.remove(key.ban());
       resets.merge(key, 1, Integer::sum);
     }
     return Answer.DONE;
@@ -112,20 +113,16 @@ public final class ReferenceModel {
         guard,
         mode,
         clock,
-        logs.getOrDefault(charge.key(), new LogModel()),
-        cells.getOrDefault(charge.key(), new CellsModel()));
+        values.getOrDefault(charge.key(), new ValueModel()),
+        bans.computeIfAbsent(charge.key().ban(), first -> new BanModel()));
   }
 
   int resets(StateKey key) {
     return resets.getOrDefault(key, 0);
   }
 
-  void put(StateKey key, LogModel log) {
-    logs.put(key, log);
-  }
-
-  void put(StateKey key, CellsModel counted) {
-    cells.put(key, counted);
+  void put(StateKey key, ValueModel value) {
+    values.put(key, value);
   }
 
   /** Units given back are removed from the list, since they are given back once. */
@@ -183,21 +180,21 @@ public final class ReferenceModel {
     for (int i = 0; i < units.size(); i++) {
       Charge charge = units.get(i).charge();
       if (charge.stack().rules().get(0) instanceof ConcurrencyLimitRule && !units.get(i).guard()) {
-        LogModel log = logs.computeIfAbsent(charge.key(), first -> new LogModel());
+        ValueModel value = values.getOrDefault(charge.key(), new ValueModel());
+        List<LoggedRule> rules = ChargeModel.logged(charge);
+        long most = value.log.most(value.now(clock), rules);
         if (units.get(i).resets() == resets(charge.key())) {
-          int unused = log.giveBack(units.get(i).logTime(), charge.cost());
+          int unused = value.log.giveBack(units.get(i).time(), charge.cost());
         }
-        if (log.isEmpty()) {
-          log = new LogModel();
-          logs.put(charge.key(), log);
+        if (value.isEmpty()) {
+          value = new ValueModel();
+          most = value.log.most(clock, rules);
         }
-        units.set(
-            i,
-            units
-                .get(i)
-                .renewedAt(
-                    log.take(clock, charge.cost(), ChargeModel.logged(charge)),
-                    resets(charge.key())));
+        long now = value.now(clock);
+        value.log.take(now, charge.cost(), rules, most);
+        value.written(clock);
+        values.put(charge.key(), value);
+        units.set(i, units.get(i).renewedAt(now, resets(charge.key())));
         renewed += charge.cost();
       }
     }
@@ -210,17 +207,18 @@ public final class ReferenceModel {
       return 0;
     }
     int kept = charge.cost() - some;
-    long found = 0;
-    LogModel log = logs.get(charge.key());
-    if (log != null && !ChargeModel.logged(charge).isEmpty()) {
-      found = log.giveBack(one.logTime(), (int) Math.max(0, one.ofLog() - kept));
-      if (log.isEmpty()) {
-        logs.remove(charge.key());
-      }
+    ValueModel value = values.get(charge.key());
+    if (value == null) {
+      return 0;
     }
-    CellsModel counted = cells.get(charge.key());
-    long given =
-        counted == null ? 0 : counted.giveBack(ChargeModel.counted(charge), one, kept, clock);
+    long found = 0;
+    if (!ChargeModel.logged(charge).isEmpty()) {
+      found = value.log.giveBack(one.time(), (int) Math.max(0, one.ofLog() - kept));
+    }
+    long given = value.giveBack(ChargeModel.counted(charge), one, kept, clock);
+    if (value.isEmpty()) {
+      values.remove(charge.key());
+    }
     return Math.max(found, given);
   }
 }

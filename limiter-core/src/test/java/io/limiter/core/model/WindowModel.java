@@ -82,7 +82,7 @@ final class WindowModel extends CellModel {
 
   /** All units of a window are equivalent. */
   @Override
-  boolean giveBack(long stamp, long units) {
+  boolean giveBack(Rule rule, long stamp, long units, long all) {
     if (stamp < begin || used() == 0) {
       return false;
     }

@@ -4,6 +4,7 @@ package io.limiter.core.override;
 import static io.limiter.core.StoreHarness.HOUR;
 import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.rule;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.groups.Tuple.tuple;
@@ -55,7 +56,7 @@ class OverridesTest {
   @BeforeEach
   void open() {
     redis = new TestRedis();
-    redis.setClock(0);
+    redis.setClock(MICROSECONDS.convert(HOUR));
     RedisStore inRedis = redis.store();
     table = shared ? inRedis.overrides() : new OverrideTable.InMemory();
     store = new OverrideStore(shared ? inRedis : new MemoryStore(100, () -> 0), table::tag);

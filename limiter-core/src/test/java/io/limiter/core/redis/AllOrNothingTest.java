@@ -135,20 +135,17 @@ class AllOrNothingTest {
     assertThat(values()).isEqualTo(before);
   }
 
-  /**
-   * Otherwise they would never be recorded: when they are sent again, their marker would exist
-   * already.
-   */
+  /** They are sent once, by a command of their own, and lost with it. */
   @Test
-  void unitsOfThePastThatMeetAnotherTypeAreRecordedOnceItIsGone() {
+  void unitsOfThePastThatMeetAnotherTypeAreLost() {
     LimitRequest call = call("first", rule(9, HOUR));
     Charge past = call.withCost(4).charge(0);
-    LimitRequest bringing = call.after(List.of(new PastCharge(past, SECOND, "one")));
+    LimitRequest bringing = call.after(List.of(new PastCharge(past, SECOND)));
     breakKey(call);
     assertFails(store.decide(bringing, Mode.ACQUIRE));
     redis.commands().del(redis.name(call.charge(0).key()));
-    assertThat(acquire(bringing).rules().get(0).remaining()).isEqualTo(4);
-    assertThat(acquire(bringing).rules().get(0).remaining()).isEqualTo(3);
+    assertThat(acquire(call).rules().get(0).remaining()).isEqualTo(8);
+    assertThat(acquire(bringing).rules().get(0).remaining()).isEqualTo(7);
   }
 
   /** Redis lets a script that has written continue, so its first write fails. */

@@ -59,6 +59,7 @@ public final class AuditedStore implements LimitStore {
         "'%s' .. string.match(KEYS[1], '{.*}')".formatted(AUDIT));
   }
 
+  /** A script with an odd number of arguments records units of memory; it is no call. */
   private AuditedStore(
       ConnectionSource connections, Duration deadline, UnaryOperator<String> change, String list) {
     DecisionScripts scripts = DecisionScripts.load();
@@ -68,7 +69,8 @@ public final class AuditedStore implements LimitStore {
             new RedisSettings(RedisSettings.DEFAULT_PREFIX, deadline),
             new DecisionScripts(
                 RedisScript.of(
-                    "redis.call('RPUSH', %s, ARGV[#ARGV])\n".formatted(list)
+                    "local nonce = table.remove(ARGV)\nif #ARGV %% 2 == 0 then redis.call('RPUSH', %s, nonce) end\n"
+                            .formatted(list)
                         + change.apply(scripts.decide().text())),
                 scripts.refund()));
   }

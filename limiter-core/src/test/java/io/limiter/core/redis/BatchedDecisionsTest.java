@@ -516,8 +516,7 @@ class BatchedDecisionsTest {
     RedisStore store = store();
     LimitRequest call = call("past", rule(20, HOUR));
     LimitRequest bringing =
-        call.after(
-            List.of(new PastCharge(call.withCost(4).charge(0), Duration.ofSeconds(1), "id")));
+        call.after(List.of(new PastCharge(call.withCost(4).charge(0), Duration.ofSeconds(1))));
 
     List<Verdict> verdicts = joined(together(store, List.of(call, call, bringing, call, call)));
 

@@ -2,7 +2,6 @@
 package io.limiter.core.redis;
 
 import static io.limiter.core.StoreHarness.HOUR;
-import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.SECOND;
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
@@ -75,55 +74,6 @@ class ChangedLogsTest {
     return decide(asked, call, Mode.PEEK).rules().get(0).remaining();
   }
 
-  /** Otherwise each call of a deployment would copy the log. */
-  @Test
-  void stacksThatTakeTurnsWriteALongLogInPlace() {
-    LimitRequest one = call(rule(1_000, HOUR));
-    LimitRequest other = call(rule(900, MINUTE), rule(800, SECOND), rule(700, SECOND.dividedBy(2)));
-    assertThat(acquire(store, one.withCost(400)).allowed()).isTrue();
-    assertThat(value(one)[PLAIN - 1]).isEqualTo((byte) (16 + 1));
-    assertThat(acquire(store, other).allowed()).isTrue();
-    int length = value(one).length;
-    assertThat(length).isEqualTo(WIDE + 8 * (401 + 401 / 8));
-    for (int i = 0; i < 40; i++) {
-      advance(Duration.ofMillis(1));
-      assertThat(acquire(store, i % 2 == 0 ? one : other).allowed()).isTrue();
-      assertThat(value(one)).as("call %d", i).hasSize(length);
-    }
-    assertThat(left(store, one)).isEqualTo(1_000 - 441);
-    assertThat(left(store, other)).isEqualTo(900 - 441);
-  }
-
-  /** Once one stack is used alone, its own header returns when the room is used up. */
-  @Test
-  void aHeaderIsWideForNoLongerThanItHasToBe() {
-    LimitRequest longer = call(rule(1_000, HOUR));
-    LimitRequest call = call(rule(900, MINUTE));
-    acquire(store, longer.withCost(10));
-    acquire(store, call);
-    assertThat(value(call)[PLAIN - 1]).isEqualTo((byte) (16 + 8));
-    advance(HOUR);
-    acquire(store, call);
-    assertThat(value(call)).hasSize(PLAIN + 4 + 8);
-
-    acquire(store, longer.withCost(200));
-    acquire(store, call);
-    advance(HOUR);
-    acquire(store, call.withCost(150));
-    assertThat(value(call)[PLAIN - 1]).isEqualTo((byte) (16 + 1));
-  }
-
-  @ParameterizedTest
-  @ValueSource(ints = {100, 150, 400})
-  void aDeniedCallUnderOtherRulesWritesNothing(int units) {
-    LimitRequest one = call(rule(units, HOUR));
-    acquire(store, one.withCost(units));
-    byte[] written = value(one);
-    LimitRequest other = call(rule(units - 1, MINUTE), rule(units, HOUR.multipliedBy(2)));
-    assertThat(acquire(store, other).allowed()).isFalse();
-    assertThat(value(one)).isEqualTo(written);
-  }
-
   @ParameterizedTest
   @ValueSource(ints = {20, 200, 400})
   void aRefundLeavesTheTimeToLive(int units) {
@@ -156,53 +106,6 @@ class ChangedLogsTest {
       assertThat(value(call).length).as("%d units", 10 * left).isLessThan(100 + 8 * 20 * left);
     }
     assertThat(left(store, call)).isEqualTo(8_990);
-  }
-
-  /** Times and unit counts that no wide header can contain are ignored. */
-  @Test
-  void aWideHeaderThatSomebodyElseWroteDeniesForNoLongerThanAWindow() {
-    LimitRequest longer = call(rule(300, HOUR));
-    LimitRequest call = call(rule(200, MINUTE));
-    Random random = new Random(2);
-    for (int units : new int[] {40, 160}) {
-      for (int i = 0; i < 300; i++) {
-        redis.commands().del(redis.name(call.charge(0).key()));
-        acquire(store, longer);
-        acquire(store, call.withCost(units));
-        ByteBuffer value = ByteBuffer.wrap(value(call));
-        assertThat(value.get(PLAIN - 1)).isEqualTo((byte) (16 + 8));
-        for (int b = 0; b <= random.nextInt(4); b++) {
-          int at = random.nextInt(24, WIDE);
-          value.put(at == PLAIN - 1 ? 40 : at, (byte) random.nextInt(256));
-        }
-        set(call, value);
-        int admitted = 0;
-        for (int calls = 0; calls < 250; calls += 10) {
-          try {
-            Verdict verdict = acquire(store, call.withCost(10));
-            admitted += verdict.allowed() ? 10 : 0;
-            assertThat(verdict.retryAfter().orElse(MINUTE)).isLessThanOrEqualTo(MINUTE);
-          } catch (RuntimeException removed) {
-            assertThat(removed).hasMessageContaining("Redis answered with the error ERR");
-          }
-        }
-        assertThat(admitted).isLessThanOrEqualTo(200);
-        advance(MINUTE);
-        assertThat(acquire(store, call.withCost(200)).allowed()).isTrue();
-      }
-    }
-  }
-
-  /** Otherwise it would take no unit, and admit without end. */
-  @Test
-  void aLogThatIsToKeepLessThanItsRulesCountKeepsAsMuchAsTheyDo() {
-    LimitRequest call = call(rule(200, MINUTE));
-    acquire(store, call.withCost(150));
-    set(call, ByteBuffer.wrap(value(call)).putInt(24, 0));
-    for (int i = 0; i < 50; i++) {
-      assertThat(acquire(store, call).allowed()).isTrue();
-    }
-    assertThat(acquire(store, call).allowed()).isFalse();
   }
 
   private List<Answer> run(List<Step> steps, LimitStore asked) {

@@ -9,8 +9,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.cluster.ClusterConnections;
+import io.limiter.core.rule.BanRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.SlotMove;
@@ -20,6 +24,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -83,12 +88,16 @@ class ClusterBatchTest {
 
   /** Calls of different subjects, all in the slot of the first. */
   private static List<LimitRequest> neighbours(int number) {
-    LimitRequest first = subject(0);
+    return neighbours(number, ClusterBatchTest::subject);
+  }
+
+  private static List<LimitRequest> neighbours(int number, IntFunction<LimitRequest> calls) {
+    LimitRequest first = calls.apply(0);
     int slot = slot(first);
     return Stream.concat(
             Stream.of(first),
             IntStream.iterate(1, i -> i + 1)
-                .mapToObj(ClusterBatchTest::subject)
+                .mapToObj(calls)
                 .filter(call -> slot(call) == slot)
                 .limit(number - 1L))
         .toList();
@@ -96,6 +105,13 @@ class ClusterBatchTest {
 
   private static LimitRequest subject(int number) {
     return call("subject-" + number, rule(COUNT, HOUR));
+  }
+
+  /** Two violations are a ban. */
+  private static LimitRequest banning(int number) {
+    return LimitRequest.of(
+        Policy.of("policy", rule(COUNT, HOUR)).withBan(BanRule.of(2, HOUR, HOUR)),
+        new Subject("user", "subject-" + number));
   }
 
   /** In one turn of the event loop of the connection to the node that has the first call's slot. */
@@ -223,6 +239,31 @@ class ClusterBatchTest {
 
     move.end();
     assertThat(remaining(together(calls.subList(3, 6)))).isEqualTo(left(3, 2));
+  }
+
+  /** TRYAGAIN, also for each of them alone: a ban that does not exist is at the other node. */
+  @Test
+  void aBatchOfCallsWithABanIsDecidedKeyByKey() {
+    List<LimitRequest> calls = neighbours(6, ClusterBatchTest::banning);
+    List<LimitRequest> tooLarge = calls.stream().map(call -> call.withCost(COUNT + 1)).toList();
+    assertThat(remaining(together(calls.subList(0, 3)))).isEqualTo(left(3, 1));
+    SlotMove move = SlotMove.of(group, slot(calls.get(0)));
+    move.begin();
+
+    for (int units = 1; units <= 3; units++) {
+      List<Verdict> verdicts = together(calls);
+      assertThat(remaining(verdicts.subList(0, 3))).isEqualTo(left(3, units + 1));
+      assertThat(remaining(verdicts.subList(3, 6))).isEqualTo(left(3, units));
+    }
+    assertThat(together(tooLarge)).extracting(Verdict::outcome).containsOnly(Outcome.LIMITED);
+    assertThat(together(tooLarge)).extracting(Verdict::outcome).containsOnly(Outcome.BANNED);
+    assertThat(together(calls)).extracting(Verdict::outcome).containsOnly(Outcome.BANNED);
+
+    move.end();
+    List<Verdict> banned = together(calls);
+    assertThat(banned).extracting(Verdict::outcome).containsOnly(Outcome.BANNED);
+    assertThat(remaining(banned.subList(0, 3))).isEqualTo(left(3, 4));
+    assertThat(remaining(banned.subList(3, 6))).isEqualTo(left(3, 3));
   }
 
   /** A slot that goes back and forth under load: no call is counted twice, and none fails. */

@@ -50,7 +50,11 @@ class ClusterStoreTest implements LimitStoreContract {
 
   private static final Duration READY = Duration.ofSeconds(10);
   private static final RedisSettings SETTINGS = new RedisSettings("test:", READY);
-  private static final String NOW = "{ math.floor(ARGV[#ARGV] / 1000000), ARGV[#ARGV] % 1000000 }";
+
+  /** Takes the clock from the arguments, so that the script finds its own. */
+  private static final String SIGNED = "local signed = table.remove(ARGV)\n";
+
+  private static final String NOW = "{ math.floor(signed / 1000000), signed % 1000000 }";
 
   private static ClusterGroup group;
   private static ClusterConnections connections;
@@ -82,12 +86,16 @@ class ClusterStoreTest implements LimitStoreContract {
             SignedCommands.unclosed(connections, () -> Long.toString(clock)),
             SETTINGS,
             new DecisionScripts(
-                RedisScript.of(scripts.decide().text().replace("call('TIME')", NOW)),
-                RedisScript.of(scripts.refund().text().replace("call('TIME')", NOW)),
-                RedisScript.of(scripts.renew().text().replace("call('TIME')", NOW)),
+                clocked(scripts.decide()),
+                clocked(scripts.refund()),
+                clocked(scripts.renew()),
                 scripts.algorithms()),
             new NodeBreakers(),
             () -> clock);
+  }
+
+  private static RedisScript clocked(RedisScript script) {
+    return RedisScript.of(SIGNED + script.text().replace("call('TIME')", NOW));
   }
 
   @AfterEach

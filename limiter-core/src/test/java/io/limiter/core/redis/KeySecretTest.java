@@ -30,6 +30,8 @@ class KeySecretTest {
   private static final String SECRET = "sixteen or more random characters";
   private static final RedisSettings OPEN = RedisSettings.defaults();
   private static final RedisSettings HIDDEN = OPEN.withKeySecret(KeySecret.of(SECRET));
+  private static final RuleStack GUARD =
+      RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofMinutes(1))));
   private static final StateKey ADA = StateKey.of("limit", new Subject("user", "x"));
   private static final StateKey BOB = StateKey.of("limit", new Subject("user", "bob"));
 
@@ -45,9 +47,9 @@ class KeySecretTest {
         key.of(RuleStack.of(List.of(log)).withCounting(Counting.FAILURES)),
         key.of(RuleStack.of(List.of(log)).withCounting(Counting.SUCCESSES)),
         key.of(RuleStack.of(List.of(ConcurrencyLimitRule.of(1)))),
-        key.duplicates(),
-        key.duplicates("order 1"),
-        key.duplicates("order 2"));
+        key.duplicates(GUARD),
+        key.duplicates(GUARD, "order 1"),
+        key.duplicates(GUARD, "order 2"));
   }
 
   @Test
@@ -89,23 +91,26 @@ class KeySecretTest {
 
   @Test
   void noHashThatCanBeTriedOutIsLeftInAName() {
-    String submission = ADA.duplicates("order 1").name().substring("d.".length());
+    String submission =
+        ADA.duplicates(GUARD, "order 1").name().substring("d.".length(), "d.".length() + 22);
 
-    assertThat(name(OPEN, ADA.duplicates("order 1"))).contains(ADA.tag(), submission);
-    assertThat(name(HIDDEN, ADA.duplicates("order 1"))).doesNotContain(ADA.tag(), submission);
+    assertThat(name(OPEN, ADA.duplicates(GUARD, "order 1"))).contains(ADA.tag(), submission);
+    assertThat(name(HIDDEN, ADA.duplicates(GUARD, "order 1")))
+        .doesNotContain(ADA.tag(), submission);
   }
 
   @Test
   void thatTwoCallersSubmittedTheSameCannotBeSeen() {
-    String ada = name(HIDDEN, ADA.duplicates("order 1")).replaceAll(".*}", "");
-    String bob = name(HIDDEN, BOB.duplicates("order 1")).replaceAll(".*}", "");
+    String ada = name(HIDDEN, ADA.duplicates(GUARD, "order 1")).replaceAll(".*}", "");
+    String bob = name(HIDDEN, BOB.duplicates(GUARD, "order 1")).replaceAll(".*}", "");
 
     assertThat(ada).isNotEqualTo(bob);
   }
 
   @Test
   void namesAreTheSameOnAllThreadsAtOnce() {
-    List<StateKey> keys = IntStream.range(0, 64).mapToObj(i -> BOB.duplicates("" + i)).toList();
+    List<StateKey> keys =
+        IntStream.range(0, 64).mapToObj(i -> BOB.duplicates(GUARD, "" + i)).toList();
     List<String> expected = keys.stream().map(key -> name(HIDDEN, key)).toList();
 
     assertThat(

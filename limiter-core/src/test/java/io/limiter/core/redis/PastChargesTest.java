@@ -38,7 +38,6 @@ class PastChargesTest {
   private final TestRedis redis = new TestRedis();
   private final RedisStore store = redis.store();
   private long clock = 1_700_000_000_000_000L;
-  private int ids;
 
   @BeforeEach
   void set() {
@@ -75,14 +74,15 @@ class PastChargesTest {
   }
 
   @Test
-  void theyAreRecordedOnceHoweverOftenTheyAreBrought() {
+  void groupsOfSeveralAgesAreRecordedInTheirOrder() {
     LimitRequest call = call("ada", SlidingWindowLog.of(10, MINUTE));
     LimitRequest bringing =
         call.after(
             List.of(past(call, 2, Duration.ofSeconds(20)), past(call, 3, Duration.ofSeconds(10))));
 
     assertThat(acquire(store, bringing).rules().get(0).remaining()).isEqualTo(4);
-    assertThat(acquire(store, bringing).rules().get(0).remaining()).isEqualTo(3);
+    advance(Duration.ofSeconds(40));
+    assertThat(acquire(store, call).rules().get(0).remaining()).isEqualTo(5);
   }
 
   @Test
@@ -139,9 +139,11 @@ class PastChargesTest {
           age -= random.nextInt(4_000);
           past.add(past(call, 1 + random.nextInt(3), Duration.ofMillis(age)));
         }
-        LimitRequest bringing = call.withCost(1 + random.nextInt(2)).after(past);
-        Verdict expected = acquire(memory, bringing);
-        Verdict actual = acquire(store, bringing);
+        List<PastCharge> same =
+            past.stream().map(one -> new PastCharge(one.charge(), one.age())).toList();
+        LimitRequest costing = call.withCost(1 + random.nextInt(2));
+        Verdict expected = acquire(memory, costing.after(same));
+        Verdict actual = acquire(store, costing.after(past));
         assertThat(actual.rules())
             .as("seed %d, round %d, step %d, %s", seed, round, step, past)
             .isEqualTo(expected.rules());
@@ -160,8 +162,8 @@ class PastChargesTest {
     };
   }
 
-  private PastCharge past(LimitRequest call, int units, Duration age) {
-    return new PastCharge(call.charge(0).withCost(units), age, "test-" + ids++);
+  private static PastCharge past(LimitRequest call, int units, Duration age) {
+    return new PastCharge(call.charge(0).withCost(units), age);
   }
 
   private static LimitRequest call(String subject, Rule... rules) {

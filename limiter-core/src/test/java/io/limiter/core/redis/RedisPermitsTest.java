@@ -68,14 +68,6 @@ class RedisPermitsTest implements RedisHarness {
   }
 
   @Test
-  void aShortPermitDoesNotShortenTheLifeOfALongerOne() {
-    assertAllowed(call(ConcurrencyLimitRule.of(5, HOUR)));
-    LimitRequest brief = call(ConcurrencyLimitRule.of(5, MINUTE));
-    renew(acquire(brief));
-    assertLives(brief.charge(0), HOUR);
-  }
-
-  @Test
   void instancesShareTheCallsInFlight() {
     LimitRequest call = call(ConcurrencyLimitRule.of(2));
     try (RedisStore other = redis.store()) {

@@ -8,6 +8,7 @@ import io.lettuce.core.RedisException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
@@ -75,6 +76,24 @@ class RedisStoreBreakerTest {
     assertFails(decide(), FailureReason.BREAKER_OPEN);
     assertFails(store.reset(List.of(CALL.charge(0).key())), FailureReason.BREAKER_OPEN);
     assertThat(redis.sent()).hasSize(5);
+  }
+
+  /** The probe is the decision, not the record before it. */
+  @Test
+  void unitsToRecordGoWithTheCallThatIsAdmitted() {
+    failTimes(5);
+    LimitRequest bringing =
+        CALL.after(List.of(new PastCharge(CALL.charge(0), Duration.ofSeconds(1))));
+    assertFails(store.decide(bringing, Mode.ACQUIRE), FailureReason.BREAKER_OPEN);
+    assertThat(redis.sent()).hasSize(5);
+    nanos.addAndGet(Duration.ofSeconds(1).toNanos());
+
+    CompletionStage<?> probe = store.decide(bringing, Mode.ACQUIRE);
+
+    assertThat(redis.sent()).as("the record and the decision").hasSize(7);
+    assertThat(probe.toCompletableFuture()).isNotDone();
+    redis.sent(5).completeExceptionally(new RedisException("Connection disconnected"));
+    assertThat(probe.toCompletableFuture()).as("nothing waits for the record").isNotDone();
   }
 
   @Test

@@ -25,6 +25,7 @@ import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
 
 /**
  * A Redis store whose clock the test sets: its copy of the script reads a key instead of the time.
@@ -36,13 +37,8 @@ public final class TestRedis implements AutoCloseable {
   /** Added to the life of every key, which is real, whatever the test does with its clock. */
   public static final long EXTRA_LIFE_MILLIS = 1_000_000_000L;
 
-  static final String LIFE = "ttls and ttls[i] or arguments[2 * i]";
-
-  /** A time that is later than all others. */
-  private static final String NEVER = Long.toString(1L << 53);
-
-  private static final String GRACE = "local GRACE = 1000000";
-  private static final String RENEWED = "math.ceil(log.horizon * 17 / 16000) + 1000";
+  private static final String LIFE = "'PX', ttl)";
+  private static final String LONGER = "call('PEXPIRE', key, ttl)";
 
   /** Digits of the seconds, and of the microseconds, of the clock. */
   private static final int HALF = 18;
@@ -70,24 +66,15 @@ public final class TestRedis implements AutoCloseable {
     this.clockKey = bytes(prefix + "clock");
   }
 
-  /** A store with the keys of this test, whose cells never expire. */
+  /** A store with the keys of this test, whose values never expire. */
   public RedisStore store() {
-    return store(NEVER, List.of(new FadingCounter()));
+    return store(List.of(new FadingCounter()));
   }
 
   /** A store with these custom algorithms. */
   public RedisStore store(List<CustomAlgorithm> algorithms) {
-    return store(NEVER, algorithms);
-  }
-
-  /** A store that discards cells that other rules no longer need, by the test's clock. */
-  RedisStore storeThatForgets() {
-    return store("1000000", List.of(new FadingCounter()));
-  }
-
-  private RedisStore store(String grace, List<CustomAlgorithm> algorithms) {
     DecisionScripts scripts = DecisionScripts.load(algorithms);
-    return store(scripts, scripts.decide(), grace);
+    return store(scripts, scripts.decide());
   }
 
   /**
@@ -100,8 +87,8 @@ public final class TestRedis implements AutoCloseable {
         connections,
         settings().withBatchSize(batchSize),
         new DecisionScripts(
-            RedisScript.of(decide(scripts.decide(), NEVER)),
-            scripts.batch().map(batch -> RedisScript.of(decide(batch, NEVER))),
+            RedisScript.of(decide(scripts.decide())),
+            scripts.batch().map(batch -> RedisScript.of(decide(batch))),
             RedisScript.of(clocked(scripts.refund())),
             RedisScript.of(clocked(scripts.renew())),
             scripts.algorithms()),
@@ -109,11 +96,14 @@ public final class TestRedis implements AutoCloseable {
         () -> clock);
   }
 
-  private RedisStore store(DecisionScripts scripts, RedisScript deciding, String grace) {
-    String decide = decide(deciding, grace);
+  private RedisStore store(DecisionScripts scripts, RedisScript deciding) {
+    String decide = decide(deciding);
     String refund = clocked(scripts.refund());
     String renew =
-        replace(clocked(scripts.renew()), RENEWED, "%s + %s".formatted(RENEWED, EXTRA_LIFE_MILLIS));
+        replace(
+            clocked(scripts.renew()),
+            "ARGV[2 * i])",
+            "tonumber(ARGV[2 * i]) + %s)".formatted(EXTRA_LIFE_MILLIS));
     RedisStore store =
         new RedisStore(
             source(),
@@ -133,9 +123,11 @@ public final class TestRedis implements AutoCloseable {
     return store;
   }
 
-  private String decide(RedisScript script, String grace) {
-    String decide = replace(clocked(script), LIFE, "(%s) + %s".formatted(LIFE, EXTRA_LIFE_MILLIS));
-    return replace(decide, GRACE, "local GRACE = %s".formatted(grace));
+  private String decide(RedisScript script) {
+    String longer = "ttl + %s)".formatted(EXTRA_LIFE_MILLIS);
+    String decide = replace(clocked(script), LIFE, "'PX', " + longer);
+    decide = replace(decide, LONGER, "call('PEXPIRE', key, " + longer);
+    return replace(decide, "'PX', banTtl)", "'PX', banTtl + %s)".formatted(EXTRA_LIFE_MILLIS));
   }
 
   RedisSettings settings() {
@@ -205,7 +197,13 @@ public final class TestRedis implements AutoCloseable {
   CompletionStage<Long> lose(List<StateKey> keys) {
     return keys.isEmpty()
         ? CompletableFuture.completedFuture(0L)
-        : connection.async().del(keys.stream().map(this::name).toArray(byte[][]::new));
+        : connection
+            .async()
+            .del(
+                keys.stream()
+                    .flatMap(key -> Stream.of(key, key.ban()))
+                    .map(this::name)
+                    .toArray(byte[][]::new));
   }
 
   /** Removes all keys of this test, and no others. */

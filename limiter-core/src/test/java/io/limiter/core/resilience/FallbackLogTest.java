@@ -17,6 +17,7 @@ import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RecordedLog;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -59,6 +60,7 @@ class FallbackLogTest {
                 new FallbackCounts(),
                 9,
                 nanos::get,
+                List.of(),
                 log.logger())) {
       for (int i = 0; i < 12; i++) {
         nanos.addAndGet(Duration.ofSeconds(3).toNanos());

@@ -34,6 +34,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.slf4j.helpers.NOPLogger;
 
 class FallbackStoreTest {
 
@@ -239,7 +240,8 @@ class FallbackStoreTest {
             new FallbackCounts(),
             10,
             nanos::get,
-            List.of((took, failure) -> heard.add(took + " " + failure)));
+            List.of((took, failure) -> heard.add(took + " " + failure)),
+            NOPLogger.NOP_LOGGER);
     first.meanwhile = () -> nanos.addAndGet(30);
     heeded.decide(CALL, Mode.ACQUIRE);
     first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.limiter.core.Charge;
-import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
@@ -24,11 +23,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The numbers that one instance keeps about one key, to the nanosecond. */
 class KnownSubjectTest {
@@ -38,15 +35,16 @@ class KnownSubjectTest {
   /** Where the clock starts: its zero has no meaning. */
   private static final long START = 1_000 * SECOND;
 
-  /** Its eight parts, in which own units are counted, are seven seconds and the present one. */
   private static final Rule LOG = SlidingWindowLog.of(100, Duration.ofSeconds(7));
 
-  /** A group of units that wait to be reported lasts an eighth of its window: a second. */
+  /** The same window with another count: the key is the same. */
+  private static final Rule LARGER = SlidingWindowLog.of(200, Duration.ofSeconds(7));
+
+  /** A group of units that wait to be reported lasts a quarter of its window: two seconds. */
   private static final Rule LOG_OF_8_S = SlidingWindowLog.of(100, Duration.ofSeconds(8));
 
   private static final Rule BUCKET = TokenBucketRule.of(100, 100, Duration.ofSeconds(8));
 
-  private final KnownSubjectTable table = new KnownSubjectTable(10, () -> START);
   private final KnownSubject subject = new KnownSubject();
 
   @Test
@@ -68,10 +66,7 @@ class KnownSubjectTest {
     assertThat(use(charge(LOG), 1.5))
         .isEqualTo(
             new KnownUse(
-                1_500_000,
-                List.of(new RuleUse(6, 1, 2_000_000, 5_000_000, 0)),
-                9_000_000,
-                List.of()));
+                1_500_000, List.of(new RuleUse(6, 1, 2_000_000, 5_000_000)), 9_000_000, List.of()));
     assertThat(use(charge(LOG), 1.5)).as("it is adopted already").isNull();
   }
 
@@ -83,11 +78,11 @@ class KnownSubjectTest {
             .rules(List.of(rule(BUCKET, 1, 1, 1), rule(LOG, 6, 2, 5), rule(LOG_OF_8_S, 7, 3, 4)))
             .build();
 
-    subject.learn(charge, verdict, 1, true, false, at(0), at(0), table);
+    subject.learn(charge, verdict, 1, 0, at(0), at(0));
 
     assertThat(rules(charge, 0))
         .containsExactly(
-            new RuleUse(6, 1, 2_000_000, 5_000_000, 0), new RuleUse(7, 1, 3_000_000, 4_000_000, 0));
+            new RuleUse(6, 1, 2_000_000, 5_000_000), new RuleUse(7, 1, 3_000_000, 4_000_000));
   }
 
   @Test
@@ -95,9 +90,9 @@ class KnownSubjectTest {
     Verdict verdict =
         Verdict.of(policy(charge(LOG)), Outcome.DUPLICATE).duplicate(rule(LOG, 6, 2, 5)).build();
 
-    subject.learn(charge(LOG), verdict, -1, false, false, at(0), at(0), table);
+    subject.learn(charge(LOG), verdict, -1, 0, at(0), at(0));
 
-    assertThat(rules(charge(LOG), 0)).containsExactly(new RuleUse(6, 1, 2_000_000, 5_000_000, 0));
+    assertThat(rules(charge(LOG), 0)).containsExactly(new RuleUse(6, 1, 2_000_000, 5_000_000));
   }
 
   /** If more of them were missing than return at that time, the call would be denied then too. */
@@ -117,7 +112,7 @@ class KnownSubjectTest {
         0);
 
     assertThat(rules(charge(LOG), 0))
-        .containsExactly(new RuleUse(remaining, returning, 2_000_000, 5_000_000, 0));
+        .containsExactly(new RuleUse(remaining, returning, 2_000_000, 5_000_000));
   }
 
   @Test
@@ -134,168 +129,37 @@ class KnownSubjectTest {
     assertThat(use(charge(LOG), 4)).isNull();
   }
 
-  @Test
-  void aVerdictOnAQuestionAskedLaterReplacesTheOneBefore() {
-    learn(charge(LOG), verdict(LOG, 6, 2, 5).ban(Duration.ofSeconds(9)), 0);
-    subject.learn(
-        charge(LOG), verdict(LOG, 8, 1, 3).build(), 0, false, false, at(0) + 1, at(1), table);
-
-    KnownUse known = use(charge(LOG), 1.25);
-
-    assertThat(known.rules()).containsExactly(new RuleUse(8, 1, 1_000_000, 3_000_000, 0));
-    assertThat(known.ageMicros()).isEqualTo(250_000);
-    assertThat(known.bannedMicros()).isZero();
-  }
-
-  /** Which of them the store decided first is unknown; so the stricter of each number counts. */
+  /** The store's clock orders verdicts; without it, when the store was asked. */
   @ParameterizedTest
   @CsvSource({
-    // both verdicts: remaining, returns in s, resets in s, ban in s; then what counts 1 s later
-    "6, 2, 5, 9,  8, 3, 3, 4,  6, 3000000, 4000000, 8000000",
-    "6, 5, 5, 2,  4, 3, 6, 4,  4, 4000000, 6000000, 4000000",
-    "6, 4, 3, 0,  6, 3, 2, 0,  6, 3000000, 2000000, 0",
+    // decided in us, and asked in s: the first, the second; both have arrived by 9 s
+    "50, 51, 1, 0, true",
+    "50, 50, 1, 0, true", // of one command, whose calls are decided in their order
+    "50, 49, 0, 1, false",
+    "0, 50, 0, 1, true",
+    "0, 50, 1, 0, false",
+    "50, 0, 1, 1, true",
+    "50, 0, 1, 0, false",
+    "50, 49, 0, 9.1, true", // the store's clock was set back
+    "50, 49, 0, 9, false",
   })
-  void ofTwoVerdictsWithoutAnOrderTheStricterNumbersCount(
-      long remaining1,
-      long returns1,
-      long resets1,
-      long ban1,
-      long remaining2,
-      long returns2,
-      long resets2,
-      long ban2,
-      long remaining,
-      long returnsMicros,
-      long resetsMicros,
-      long banMicros) {
-    Verdict.Builder first = verdict(LOG, remaining1, returns1, resets1);
-    Verdict.Builder second = verdict(LOG, remaining2, returns2, resets2);
-    learn(charge(LOG), ban1 > 0 ? first.ban(Duration.ofSeconds(ban1)) : first, 0);
-    Verdict late = (ban2 > 0 ? second.ban(Duration.ofSeconds(ban2)) : second).build();
+  void theLastVerdictCounts(
+      long decided1, long decided2, double asked1, double asked2, boolean second) {
+    Charge charge = charge(LOG);
+    Verdict first = verdict(LOG, 6, 2, 5).ban(Duration.ofSeconds(9)).build();
+    subject.learn(charge, first, 0, decided1, at(asked1), at(9));
+    assertThat(use(charge, 9).rules()).hasSize(1);
 
-    subject.learn(charge(LOG), late, 0, true, false, at(0), at(1), table);
+    subject.learn(charge, verdict(LOG, 8, 1, 3).build(), 0, decided2, at(asked2), at(10));
 
-    assertThat(use(charge(LOG), 1))
-        .isEqualTo(
-            new KnownUse(
-                0,
-                List.of(new RuleUse(remaining, 1, returnsMicros, resetsMicros, 0)),
-                banMicros,
-                List.of()));
-  }
-
-  @Test
-  void aVerdictThatIsMergedReturnsOneUnitFirst() {
-    learn(charge(LOG), verdict(LOG, 1, 2, 5), 0);
-    RuleVerdict denial =
-        RuleVerdict.of(LOG).remaining(1).violatedFor(Duration.ofSeconds(3)).build();
-    Verdict late = Verdict.of(policy(charge(LOG)), Outcome.LIMITED).rules(List.of(denial)).build();
-
-    subject.learn(charge(LOG).withCost(4), late, 0, true, false, at(0), at(1), table);
-
-    assertThat(rules(charge(LOG), 1)).extracting(RuleUse::returning).containsExactly(1L);
-  }
-
-  /** The store's clock orders verdicts on one key, but not those on several. */
-  @ParameterizedTest
-  @CsvSource({
-    "true, 50, 51, 8", // decided later
-    "true, 50, 49, 6", // decided earlier: ignored
-    "true, 50, 50, 5", // unknown: the fewer
-    "true, 0, 50, 5",
-    "true, 50, 0, 5",
-    "false, 50, 51, 5",
-    "false, 50, 49, 5"
-  })
-  void theStoresClockOrdersVerdicts(
-      boolean ordered, long firstMicros, long secondMicros, long remaining) {
-    long stricter = remaining == 5 ? 5 : 8;
-    learn(charge(LOG), verdict(LOG, 6, 2, 5).decidedAtMicros(firstMicros), 0);
-    Verdict second = verdict(LOG, stricter, 1, 1).decidedAtMicros(secondMicros).build();
-
-    subject.learn(charge(LOG), second, 0, ordered, false, at(0), at(1), table);
-
-    KnownUse known = use(charge(LOG), 1);
-    assertThat(known.rules()).extracting(RuleUse::remaining).containsExactly(remaining);
-    assertThat(known.rules())
-        .as("when the first unit returns: of both, of the second, or of the first")
-        .extracting(RuleUse::returnsAfterMicros)
-        .containsExactly(remaining == 6 ? 2_000_000L : 1_000_000L);
-  }
-
-  @Test
-  void aVerdictWithoutATimeIsNotEarlierThanAnother() {
-    learn(charge(LOG), verdict(LOG, 6, 2, 5), 0);
-    Verdict second = verdict(LOG, 8, 1, 1).decidedAtMicros(50).build();
-
-    subject.learn(charge(LOG), second, 0, true, false, at(0), at(1), table);
-
-    assertThat(rules(charge(LOG), 1)).extracting(RuleUse::remaining).containsExactly(6L);
-  }
-
-  @Test
-  void aVerdictThatIsIgnoredIsNoNews() {
-    learn(charge(LOG), verdict(LOG, 6, 2, 5).decidedAtMicros(50), 0);
-    assertThat(use(charge(LOG), 0)).isNotNull();
-
-    Verdict earlier = verdict(LOG, 8, 1, 1).decidedAtMicros(49).build();
-    subject.learn(charge(LOG), earlier, 0, true, false, at(0), at(1), table);
-
-    assertThat(use(charge(LOG), 1)).isNull();
-  }
-
-  @Test
-  void ownUnitsCountWithinTheWindowAndThePartInWhichItBegins() {
-    for (int second = 0; second < 8; second++) {
-      take(charge(LOG).withCost(1 << second), second);
-      take(charge(LOG).withCost(1 << second), second + 0.999999999);
+    KnownUse known = use(charge, 10);
+    if (second) {
+      assertThat(known)
+          .isEqualTo(
+              new KnownUse(0, List.of(new RuleUse(8, 1, 1_000_000, 3_000_000)), 0, List.of()));
+    } else {
+      assertThat(known).as("no news").isNull();
     }
-
-    assertThat(own(charge(LOG), 7.5)).as("all eight parts").isEqualTo(510);
-    assertThat(own(charge(LOG), 7.999999999)).isEqualTo(510);
-    assertThat(own(charge(LOG), 8)).as("without the first").isEqualTo(508);
-    assertThat(own(charge(LOG), 14)).as("the last").isEqualTo(256);
-    assertThat(own(charge(LOG), 15)).isZero();
-    take(charge(LOG), 16);
-    assertThat(own(charge(LOG), 16)).as("in place of the first").isEqualTo(1);
-  }
-
-  @Test
-  void ownUnitsCountForEachRuleWithinItsWindow() {
-    Charge charge = charge(SlidingWindowLog.of(100, Duration.ofSeconds(2)), LOG);
-    take(charge, 0);
-    take(charge, 4);
-    take(charge, 5);
-
-    subject.learn(
-        charge,
-        Verdict.of(policy(charge), Outcome.ALLOWED)
-            .rules(charge.stack().rules().stream().map(rule -> rule(rule, 1, 1, 1)).toList())
-            .build(),
-        0,
-        true,
-        false,
-        at(6.5),
-        at(6.5),
-        table);
-
-    assertThat(rules(charge, 6.5)).extracting(RuleUse::ownUnits).containsExactly(2L, 3L);
-  }
-
-  @Test
-  void deniedCallsAndPeeksAreNotOwnUnits() {
-    learn(charge(LOG), verdict(LOG, 6, 2, 5), 0);
-
-    assertThat(rules(charge(LOG), 0)).extracting(RuleUse::ownUnits).containsExactly(0L);
-  }
-
-  @Test
-  void changedRulesStartWithoutOwnUnits() {
-    Rule hourly = SlidingWindowLog.of(100, Duration.ofHours(1));
-    take(charge(LOG).withCost(50), 0);
-    take(charge(hourly), 0);
-
-    assertThat(own(charge(hourly), 0)).isEqualTo(1);
   }
 
   @Test
@@ -308,103 +172,65 @@ class KnownSubjectTest {
     assertThat(use(charge(LOG), 0).since()).containsExactly(new PastUnits(0, 1));
   }
 
+  /** Another count does not change the key: what was admitted counts, the last verdict does not. */
   @Test
-  void changedRulesKeepUnitsToReportOfTheirOwn() {
-    learn(charge(LOG), verdict(LOG, 6, 2, 5), 0);
-    admit(charge(LOG), 100, 0);
-    admit(charge(LOG_OF_8_S).withCost(2), 100, 0);
-
-    learn(charge(LOG_OF_8_S), verdict(LOG_OF_8_S, 7, 2, 5), 0);
-
-    assertThat(costs(past(0))).containsExactly(2);
-  }
-
-  @Test
-  void changedRulesStartWithoutUnitsToReport() {
-    learn(charge(LOG), verdict(LOG, 6, 2, 5).ban(Duration.ofSeconds(9)), 0);
-    admit(charge(LOG), 100, 0);
-
-    learn(charge(LOG_OF_8_S), verdict(LOG_OF_8_S, 7, 2, 5).decidedAtMicros(1), 0);
-
-    assertThat(past(0)).isEmpty();
-    KnownUse known = use(charge(LOG_OF_8_S), 0);
-    assertThat(known.rules()).extracting(RuleUse::remaining).containsExactly(7L);
-    assertThat(known.bannedMicros()).isZero();
-    assertThat(use(charge(LOG), 0)).isNull();
-  }
-
-  @Test
-  void whatIsKnownOfOtherRulesIsNotAdopted() {
+  void changedRulesStartWithoutTheVerdict() {
     learn(charge(LOG), verdict(LOG, 6, 2, 5), 0);
     admit(charge(LOG), 100, 0);
 
-    KnownUse known = use(charge(LOG_OF_8_S), 0);
+    KnownUse other = use(charge(LARGER), 0);
+    learn(charge(LARGER), verdict(LARGER, 7, 2, 5), 0);
 
-    assertThat(known.rules()).isEmpty();
-    assertThat(known.since()).isEmpty();
+    assertThat(other.rules()).isEmpty();
+    assertThat(other.since()).containsExactly(new PastUnits(0, 1));
+    assertThat(rules(charge(LARGER), 0)).extracting(RuleUse::remaining).containsExactly(7L);
+    assertThat(costs(past(0))).containsExactly(1);
   }
 
   @Test
   void whatTheFallbackHasAdmittedIsAdoptedWithItsAge() {
     learn(charge(LOG_OF_8_S), verdict(LOG_OF_8_S, 6, 2, 5), 0);
     admit(charge(LOG_OF_8_S).withCost(2), 100, 0);
-    admit(charge(LOG_OF_8_S).withCost(3), 100, 2);
+    admit(charge(LOG_OF_8_S).withCost(3), 100, 2.5);
     subject.sent(4);
 
     assertThat(use(charge(LOG_OF_8_S), 3).since())
         .containsExactly(
-            new PastUnits(3_000_000, 2), new PastUnits(1_000_000, 3), new PastUnits(0, 4));
+            new PastUnits(3_000_000, 2), new PastUnits(500_000, 3), new PastUnits(0, 4));
   }
 
   /** A group is as old as its last unit, and begins with its first. */
   @Test
-  void unitsToReportAreGroupedByAge() {
+  void theUnitsOfLogsAreGroupedByAge() {
     Charge charge = charge(LOG_OF_8_S);
     admit(charge, 100, 0);
-    admit(charge.withCost(2), 100, 0.5);
-    admit(charge.withCost(4), 100, 1);
-    admit(charge.withCost(8), 100, 1.000000001);
+    admit(charge.withCost(2), 100, 1);
+    admit(charge.withCost(4), 100, 2);
+    admit(charge.withCost(8), 100, 2.000000001);
 
-    assertThat(past(2))
+    assertThat(past(3))
         .extracting(one -> one.charge().cost(), PastCharge::age)
         .containsExactly(tuple(7, Duration.ofSeconds(1)), tuple(8, Duration.ofNanos(999_999_000)));
   }
 
   @Test
-  void theUnitsOfACounterAreGroupedByTwiceTheTime() {
+  void thereAreFiveGroupsAtMost() {
+    for (int i = 0; i < 1_000; i++) {
+      admit(charge(LOG_OF_8_S), 1_000, i * 0.1);
+    }
+
+    assertThat(past(100)).hasSizeLessThanOrEqualTo(5);
+  }
+
+  @Test
+  void otherRulesHaveOneGroup() {
     Charge charge = charge(SlidingWindowCounter.of(100, Duration.ofSeconds(8)), LOG);
     admit(charge, 100, 0);
-    admit(charge, 100, 2);
-    admit(charge, 100, 2.000000001);
+    admit(charge, 100, 7);
 
-    assertThat(costs(past(2.1))).containsExactly(2, 1);
-  }
-
-  @Test
-  void theLastOfEightGroupsGrows() {
-    admitEightGroups();
-    admit(charge(BUCKET).withCost(10), 100, 15.5);
-
-    assertThat(costs(past(15.5))).containsExactly(1, 1, 1, 1, 1, 1, 1, 11);
-
-    admit(charge(BUCKET).withCost(10), 100, 15.75);
-    assertThat(costs(past(15.75)))
-        .as("although it was sent")
-        .containsExactly(1, 1, 1, 1, 1, 1, 1, 21);
-  }
-
-  @Test
-  void aGroupThatWasSentIsFollowedByAnother() {
-    admit(charge(LOG), 100, 0);
-    List<PastCharge> first = past(0);
-    admit(charge(LOG), 100, 0);
-
-    List<PastCharge> both = past(0);
-
-    assertThat(first).hasSize(1);
-    assertThat(both).hasSize(2);
-    assertThat(both.get(0)).isEqualTo(first.get(0));
-    assertThat(both.get(1).id()).isNotEqualTo(both.get(0).id());
+    assertThat(past(8))
+        .extracting(one -> one.charge().cost(), PastCharge::age)
+        .containsExactly(tuple(2, Duration.ofSeconds(1)));
   }
 
   @Test
@@ -420,8 +246,8 @@ class KnownSubjectTest {
   @ParameterizedTest
   @CsvSource({"6, 5", "5, 5", "4, 4", "3, 3", "2, 3"})
   void noMoreIsReportedThanIsUsedOrTheLastCallCosts(long used, int reported) {
-    admit(charge(LOG).withCost(2), 100, 0);
-    admit(charge(LOG).withCost(3), used, 0);
+    admit(charge(BUCKET).withCost(2), 100, 0);
+    admit(charge(BUCKET).withCost(3), used, 0);
 
     assertThat(costs(past(0))).containsExactly(reported);
   }
@@ -430,47 +256,49 @@ class KnownSubjectTest {
   @Test
   void unitsGivenBackAfterOthersCameBackAreReported() {
     admit(charge(LOG).withCost(2), 100, 0);
-    KnownSubject.Pending group = admit(charge(LOG).withCost(3), 4, 0);
+    KnownSubject.Admitted group = admit(charge(LOG).withCost(3), 4, 0);
 
-    subject.giveBack(group, 1, table);
+    group.giveBack(1);
 
     assertThat(costs(past(0))).containsExactly(4);
   }
 
   @Test
-  void aGroupThatWasSentNeverShrinks() {
-    admitEightGroups();
-    past(15);
-    KnownSubject.Pending last = admit(charge(BUCKET), 1, 15);
-    subject.giveBack(last, 1, table);
-
-    assertThat(costs(past(15))).containsExactly(1, 1, 1, 1, 1, 1, 1, 2);
-  }
-
-  @Test
   void unitsGivenBackAreNotReported() {
-    KnownSubject.Pending group = admit(charge(LOG).withCost(5), 100, 0);
+    KnownSubject.Admitted group = admit(charge(LOG).withCost(5), 100, 0);
     use(charge(LOG), 0);
 
-    subject.giveBack(group, 2, table);
+    group.giveBack(2);
 
     assertThat(use(charge(LOG), 0).since()).as("news").containsExactly(new PastUnits(0, 3));
-    subject.giveBack(group, 4, table);
+    group.giveBack(4);
     assertThat(use(charge(LOG), 0).since()).isEmpty();
     assertThat(past(0)).isEmpty();
-    use(charge(LOG), 0);
-    subject.giveBack(group, 1, table);
-    assertThat(use(charge(LOG), 0)).as("nothing is left to give back").isNull();
   }
 
   @Test
   void unitsGivenBackOfOneGroupLeaveTheOthers() {
-    KnownSubject.Pending first = admit(charge(LOG), 100, 0);
+    KnownSubject.Admitted first = admit(charge(LOG), 100, 0);
     admit(charge(LOG).withCost(2), 100, 3);
 
-    subject.giveBack(first, 1, table);
+    first.giveBack(1);
 
     assertThat(costs(past(3))).containsExactly(2);
+  }
+
+  /** The store may have recorded them. Others of their group are younger, and count for longer. */
+  @Test
+  void unitsThatWereSentAreNotGivenBack() {
+    KnownSubject.Admitted group = admit(charge(LOG).withCost(3), 100, 0);
+    past(0);
+    admit(charge(LOG), 100, 1);
+
+    group.giveBack(1);
+    subject.included(at(1));
+    group.giveBack(1);
+
+    assertThat(use(charge(LOG), 1).since()).containsExactly(new PastUnits(0, 1));
+    assertThat(costs(past(1))).containsExactly(1);
   }
 
   @ParameterizedTest
@@ -490,7 +318,7 @@ class KnownSubjectTest {
   }
 
   @Test
-  void unitsOfALogThatAreTooOldLeaveOneByOne() {
+  void groupsThatAreTooOldLeaveOneByOne() {
     admit(charge(LOG), 100, 0);
     admit(charge(LOG).withCost(2), 100, 2);
     admit(charge(LOG).withCost(4), 100, 4);
@@ -498,128 +326,49 @@ class KnownSubjectTest {
     assertThat(costs(past(9))).containsExactly(4);
   }
 
-  /** A bucket that was full for longer than its time still lacks what was taken from it. */
   @Test
-  void unitsOfABucketThatAreTooOldJoinTheNextOnes() {
-    admit(charge(BUCKET), 100, 0);
-    KnownSubject.Pending second = admit(charge(BUCKET).withCost(2), 100, 4);
-    admit(charge(BUCKET).withCost(4), 100, 8);
+  void whatWasSentIsNotSentAgainAndCountsHereUntilAVerdictIncludesIt() {
+    admit(charge(LOG).withCost(2), 100, 0);
+    assertThat(costs(past(1))).containsExactly(2);
+    assertThat(past(1)).isEmpty();
+    admit(charge(LOG), 100, 1);
 
-    use(charge(BUCKET), 16);
-    List<PastCharge> past = past(16);
-    subject.giveBack(second, 1, table);
+    subject.included(at(1) - 1);
+    assertThat(since(1)).as("asked before").containsExactly(3);
+    subject.included(at(1));
+    assertThat(since(1)).containsExactly(1);
 
-    assertThat(costs(past)).containsExactly(3, 4);
-    assertThat(past)
-        .extracting(PastCharge::age)
-        .containsExactly(Duration.ofSeconds(12), Duration.ofSeconds(8));
-    assertThat(costs(past(16))).as("which of them came back is unknown").containsExactly(3, 4);
-  }
-
-  @Test
-  void unitsThatJoinHaveAtMostTheMostUnitsOfACharge() {
-    Rule large = TokenBucketRule.of(Charge.MAX_COST, Charge.MAX_COST, Duration.ofSeconds(8));
-    admit(charge(large).withCost(Charge.MAX_COST), 2_000_000, 0);
-    admit(charge(large).withCost(2), 2_000_000, 4);
-
-    assertThat(costs(past(17))).containsExactly(Charge.MAX_COST);
-  }
-
-  @Test
-  void theLastUnitsOfABucketAreNotReportedWhenTheyAreTooOld() {
-    admit(charge(BUCKET), 100, 0);
-    admit(charge(BUCKET), 100, 4);
-
-    assertThat(past(20)).isEmpty();
-  }
-
-  /** The store may have recorded it. */
-  @ParameterizedTest
-  @ValueSource(booleans = {true, false})
-  void aGroupThatWasSentDoesNotJoin(boolean both) {
-    admit(charge(BUCKET), 100, 0);
-    if (both) {
-      admit(charge(BUCKET).withCost(2), 100, 4);
-    }
-    List<PastCharge> sent = past(4);
-    if (!both) {
-      admit(charge(BUCKET).withCost(2), 100, 4);
-    }
-
-    List<PastCharge> past = past(18);
-
-    assertThat(costs(past)).containsExactly(1, 2);
-    assertThat(past).extracting(PastCharge::id).startsWith(sent.get(0).id());
-  }
-
-  @Test
-  void asManyGroupsAreSentAsThereIsRoomFor() {
-    admit(charge(LOG_OF_8_S), 100, 0);
-    admit(charge(LOG_OF_8_S).withCost(2), 100, 2);
-    List<PastCharge> almostFull = new ArrayList<>();
-    IntStream.range(1, LimitRequest.MAX_PAST)
-        .forEach(i -> almostFull.add(new PastCharge(charge(LOG), Duration.ZERO, "other" + i)));
-
-    subject.addPast(almostFull, at(2), table);
-    KnownSubject.Pending last = admit(charge(LOG_OF_8_S).withCost(4), 100, 2);
-
-    assertThat(almostFull).hasSize(LimitRequest.MAX_PAST);
-    assertThat(almostFull.get(LimitRequest.MAX_PAST - 1).charge().cost()).isEqualTo(1);
-    subject.giveBack(last, 3, table);
-    assertThat(costs(past(2))).as("the second was not sent before").containsExactly(1, 3);
-  }
-
-  @Test
-  void whatTheStoreHasRecordedIsNotSentAgain() {
-    admit(charge(LOG_OF_8_S), 100, 0);
-    admit(charge(LOG_OF_8_S).withCost(2), 100, 2);
-    List<PastCharge> sent = past(2);
-
-    subject.heard(List.of(sent.get(1)), table);
     assertThat(costs(past(2))).containsExactly(1);
-    subject.heard(sent, table);
-    assertThat(past(2)).isEmpty();
+    subject.included(at(2));
+    assertThat(since(2)).isEmpty();
+  }
+
+  private List<Integer> since(double seconds) {
+    subject.liftBan(); // news, so that it is adopted once more
+    return use(charge(LOG), seconds).since().stream().map(PastUnits::units).toList();
   }
 
   @Test
-  void aGroupThatHasGrownSinceIsSentAgain() {
-    admitEightGroups();
-    List<PastCharge> sent = past(15);
-    admit(charge(BUCKET).withCost(5), 100, 15);
+  void whatWasNotSentAfterAllIsSentWithTheNextCall() {
+    admit(charge(LOG_OF_8_S), 100, 0);
+    assertThat(costs(past(0))).as("may have arrived").containsExactly(1);
+    admit(charge(LOG_OF_8_S).withCost(2), 100, 0);
+    admit(charge(LOG_OF_8_S).withCost(4), 100, 3);
+    assertThat(costs(past(3))).containsExactly(2, 4);
 
-    subject.heard(sent, table);
+    subject.unsent(6);
 
-    List<PastCharge> again = past(15);
-    assertThat(costs(again)).containsExactly(6);
-    assertThat(again.get(0).id()).isEqualTo(sent.get(7).id());
+    assertThat(costs(past(3))).containsExactly(2, 4);
+    assertThat(past(3)).isEmpty();
   }
 
   @Test
-  void whatOthersHaveSentIsNotRecordedHere() {
-    admit(charge(LOG), 100, 0);
-    past(0);
-
-    subject.heard(List.of(new PastCharge(charge(LOG), Duration.ZERO, "other")), table);
-
-    assertThat(past(0)).hasSize(1);
-  }
-
-  @Test
-  void aRequestCarriesUnitsOnlyWhileThereAreSome() {
-    LimitRequest call = LimitRequest.of(Policy.of("known", LOG), new Subject("test", "ada"));
-    KnownSubject[] one = {subject};
-    assertThat(table.withPast(call, one, at(0))).isSameAs(call);
-
-    KnownSubject.Pending first = admit(charge(LOG), 100, 0);
-    admit(charge(LOG), 100, 2);
-    subject.giveBack(first, 1, table);
-    assertThat(table.withPast(call, one, at(2)).past()).hasSize(1);
-
-    subject.heard(past(2), table);
-    subject.heard(List.of(), table);
-    assertThat(table.withPast(call, one, at(2))).isSameAs(call);
-    admit(charge(LOG), 100, 2);
-    assertThat(table.withPast(call, one, at(2)).past()).hasSize(1);
+  void aCallAsksForAReportOnlyWhileThereAreUnits() {
+    assertThat(subject.sent(1)).isFalse();
+    KnownSubject.Admitted group = admit(charge(LOG), 100, 0);
+    assertThat(subject.sent(1)).isTrue();
+    group.giveBack(1);
+    assertThat(subject.sent(1)).isFalse();
   }
 
   @ParameterizedTest
@@ -630,7 +379,7 @@ class KnownSubjectTest {
     learn(charge(LOG), ban > 0 ? verdict.ban(Duration.ofSeconds(ban)) : verdict, 0);
     use(charge(LOG), 0);
 
-    assertThat(subject.forgetIfExpired(at(seconds), table)).isEqualTo(forgotten);
+    assertThat(subject.forgetIfExpired(at(seconds))).isEqualTo(forgotten);
 
     KnownUse known = use(charge(LOG), 0);
     if (forgotten) {
@@ -647,24 +396,24 @@ class KnownSubjectTest {
         Verdict.of(policy(charge), Outcome.ALLOWED)
             .rules(List.of(rule(LOG, 1, 1, 2), rule(LOG_OF_8_S, 1, 1, 6), rule(BUCKET, 1, 1, 4)))
             .build();
-    subject.learn(charge, verdict, 0, true, false, at(0), at(0), table);
+    subject.learn(charge, verdict, 0, 0, at(0), at(0));
 
-    assertThat(subject.forgetIfExpired(at(6), table)).isFalse();
-    assertThat(subject.forgetIfExpired(at(6.1), table)).isTrue();
+    assertThat(subject.forgetIfExpired(at(6))).isFalse();
+    assertThat(subject.forgetIfExpired(at(6.1))).isTrue();
   }
 
   @Test
   void withoutAVerdictThereIsNothingToKeep() {
-    assertThat(subject.forgetIfExpired(START, table)).isTrue();
+    assertThat(subject.forgetIfExpired(START)).isTrue();
   }
 
   @Test
   void callsUnderWayAreKept() {
     subject.sent(1);
-    assertThat(subject.forgetIfExpired(at(100), table)).isFalse();
+    assertThat(subject.forgetIfExpired(at(100))).isFalse();
 
     subject.answered(1);
-    assertThat(subject.forgetIfExpired(at(100), table)).isTrue();
+    assertThat(subject.forgetIfExpired(at(100))).isTrue();
   }
 
   @Test
@@ -672,8 +421,8 @@ class KnownSubjectTest {
     admit(charge(LOG), 100, 0);
     admit(charge(LOG), 100, 3);
 
-    assertThat(subject.forgetIfExpired(at(9.9), table)).isFalse();
-    assertThat(subject.forgetIfExpired(at(10), table)).isTrue();
+    assertThat(subject.forgetIfExpired(at(9.9))).isFalse();
+    assertThat(subject.forgetIfExpired(at(10))).isTrue();
     assertThat(past(0)).isEmpty();
   }
 
@@ -695,15 +444,15 @@ class KnownSubjectTest {
     admit(charge(LOG), 100, 0);
     subject.sent(3);
 
-    subject.forget(table);
+    subject.forget();
 
     assertThat(use(charge(LOG), 0))
         .isEqualTo(new KnownUse(0, List.of(), 0, List.of(new PastUnits(0, 3))));
     assertThat(past(0)).isEmpty();
-    subject.learn(charge(LOG), verdict(LOG, 8, 1, 1).build(), 0, true, false, at(-1), at(1), table);
+    subject.learn(charge(LOG), verdict(LOG, 8, 1, 1).build(), 0, 0, at(-1), at(1));
     assertThat(rules(charge(LOG), 1))
         .as("a verdict on a question asked before")
-        .containsExactly(new RuleUse(8, 1, 1_000_000, 1_000_000, 0));
+        .containsExactly(new RuleUse(8, 1, 1_000_000, 1_000_000));
   }
 
   private static long at(double seconds) {
@@ -732,37 +481,16 @@ class KnownSubjectTest {
   }
 
   private void learn(Charge charge, Verdict.Builder verdict, double seconds) {
-    subject.learn(charge, verdict.build(), 0, true, false, at(seconds), at(seconds), table);
+    subject.learn(charge, verdict.build(), 0, 0, at(seconds), at(seconds));
   }
 
-  /** The store has admitted a call, and one unit is left. */
-  private void take(Charge charge, double seconds) {
-    Verdict verdict =
-        Verdict.of(policy(charge), Outcome.ALLOWED)
-            .rules(charge.stack().rules().stream().map(rule -> rule(rule, 1, 1, 1)).toList())
-            .build();
-    subject.learn(charge, verdict, 0, true, true, at(seconds), at(seconds), table);
-  }
-
-  private long own(Charge charge, double seconds) {
-    subject.liftBan(); // news, so that it is adopted once more
-    return rules(charge, seconds).get(0).ownUnits();
-  }
-
-  private KnownSubject.Pending admit(Charge charge, long used, double seconds) {
-    return subject.admitted(charge, used, at(seconds), table);
-  }
-
-  /** The first is not too old within 16 s. */
-  private void admitEightGroups() {
-    for (int i = 0; i < 8; i++) {
-      admit(charge(BUCKET), 100, 2.1 * i);
-    }
+  private KnownSubject.Admitted admit(Charge charge, long used, double seconds) {
+    return subject.admitted(charge, used, at(seconds));
   }
 
   private List<PastCharge> past(double seconds) {
     List<PastCharge> past = new ArrayList<>();
-    subject.addPast(past, at(seconds), table);
+    subject.report(past, at(seconds));
     return past;
   }
 

@@ -2,7 +2,7 @@
 package io.limiter.core.resilience;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
+import static org.assertj.core.api.Assertions.fail;
 
 import io.limiter.core.Charge;
 import io.limiter.core.DecidedBy;
@@ -31,8 +31,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
@@ -49,9 +47,6 @@ class SubjectLearningTest {
   private static final Rule THIRTY = SlidingWindowLog.of(30, MINUTE.multipliedBy(3));
   private static final Rule ONCE = SlidingWindowLog.of(1, MINUTE);
 
-  /** The common pool of two processors has one thread, and a blocked call would occupy it. */
-  private static final Executor OWN_THREAD = task -> new Thread(task).start();
-
   private static final Charge USER = charge("user", TEN, TWENTY);
   private static final Charge ORG = charge("org", THIRTY).withCost(3);
   private static final Charge GUARD = charge("guard", ONCE);
@@ -60,7 +55,6 @@ class SubjectLearningTest {
 
   private long nanos = -5;
   private final KnownSubjectTable table = new KnownSubjectTable(10, () -> nanos);
-  private final KnownSubject[] known = table.of(CALL);
 
   private static Charge charge(String subject, Rule... rules) {
     return Charge.of("known", new Subject("test", subject), RuleStack.of(List.of(rules)));
@@ -76,9 +70,8 @@ class SubjectLearningTest {
   }
 
   /** The store is asked, and answers now. */
-  private void learn(Verdict verdict, long askedNanos) {
-    table.sent(CALL, known);
-    table.learn(CALL, known, verdict, Mode.ACQUIRE, askedNanos, false);
+  private void learn(Verdict verdict) {
+    table.call(CALL).answered(verdict);
   }
 
   /** The units left of each charge's rules that a fallback adopts. */
@@ -92,9 +85,15 @@ class SubjectLearningTest {
   }
 
   private <T> Map<Charge, T> adopt(Function<LimitStore.KnownUse, T> what) {
+    KnownCall call = table.call(CALL);
+    call.unanswered();
+    return adopt(call, what);
+  }
+
+  private static <T> Map<Charge, T> adopt(KnownCall call, Function<LimitStore.KnownUse, T> what) {
     Map<Charge, T> found = new LinkedHashMap<>();
     LimitStore local = thatAdopts((charge, use) -> found.put(charge, what.apply(use)));
-    assertThat(table.decide(CALL, known, local, () -> "decided")).isEqualTo("decided");
+    assertThat(call.decide(local, () -> "decided")).isEqualTo("decided");
     return found;
   }
 
@@ -123,7 +122,7 @@ class SubjectLearningTest {
 
   @Test
   void eachSubjectLearnsItsOwnRules() {
-    learn(verdict(1, 2, 3).duplicate(rule(ONCE, 0)).build(), 0);
+    learn(verdict(1, 2, 3).duplicate(rule(ONCE, 0)).build());
 
     assertThat(adopted())
         .containsOnly(
@@ -139,42 +138,44 @@ class SubjectLearningTest {
         Verdict.of(CALL.policy(), Outcome.ALLOWED)
             .rules(List.of(rule(TEN, 1), rule(TWENTY, 2)))
             .build();
-    learn(first, 0);
+    learn(first);
 
     assertThat(adopted()).containsOnly(Map.entry(USER, List.of(1L, 2L)));
   }
 
   /**
-   * Redis decides the first charge at the time of the verdict; the others may be of other nodes.
+   * Redis decides the first charge at the time of the verdict; the others may be of other nodes, so
+   * the one that was asked later counts.
    */
   @Test
   void onlyTheFirstSubjectsVerdictsHaveAnOrder() {
-    learn(verdict(5, 5, 5).decidedAtMicros(100).build(), 0);
-    learn(verdict(3, 3, 3).decidedAtMicros(99).build(), nanos);
+    KnownCall first = table.call(CALL);
+    nanos++;
+    KnownCall second = table.call(CALL);
+    first.answered(verdict(5, 5, 5).decidedAtMicros(100).build());
+    second.answered(verdict(3, 3, 3).decidedAtMicros(99).build());
 
     assertThat(adopted()).containsEntry(USER, List.of(5L, 5L)).containsEntry(ORG, List.of(3L));
   }
 
   @Test
   void unitsAreUnderWayUntilTheCallIsAnswered() {
-    table.sent(CALL, known);
-    table.sent(CALL, known);
-    table.unanswered(CALL, known);
+    KnownCall call = table.call(CALL);
+    table.call(CALL).unanswered();
 
     assertThat(since())
         .containsOnly(
             Map.entry(USER, List.of(1)), Map.entry(ORG, List.of(3)), Map.entry(GUARD, List.of(1)));
-    Verdict verdict = verdict(1, 2, 3).duplicate(rule(ONCE, 0)).build();
-    table.learn(CALL, known, verdict, Mode.ACQUIRE, 0, false);
+    call.answered(verdict(1, 2, 3).duplicate(rule(ONCE, 0)).build());
     assertThat(since().values()).containsOnly(List.of());
   }
 
   @Test
   void aLateVerdictIsOfACallThatIsNoLongerUnderWay() {
-    table.sent(CALL, known);
-    table.learn(CALL, known, verdict(1, 2, 3).build(), Mode.ACQUIRE, 0, true);
+    table.call(CALL);
+    table.call(CALL).learn(verdict(1, 2, 3).build());
 
-    assertThat(since()).containsEntry(USER, List.of(1)).containsEntry(ORG, List.of(3));
+    assertThat(since()).containsEntry(USER, List.of(2)).containsEntry(ORG, List.of(6));
     assertThat(adopted()).containsEntry(USER, List.of(1L, 2L));
   }
 
@@ -182,11 +183,11 @@ class SubjectLearningTest {
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "STORE")
   void nothingIsLearntFromAnotherStoresVerdict(DecidedBy other) {
     Verdict verdict = verdict(1, 2, 3).decidedBy(other).build();
-    table.sent(CALL, known);
-    table.learn(CALL, known, verdict, Mode.ACQUIRE, 0, true);
+    KnownCall call = table.call(CALL);
+    call.learn(verdict);
     assertThat(since()).as("late").containsEntry(USER, List.of(1));
 
-    table.learn(CALL, known, verdict, Mode.ACQUIRE, 0, false);
+    call.answered(verdict);
 
     assertThat(since()).containsEntry(USER, List.of());
     assertThat(adopted()).as("nothing more").isEmpty();
@@ -194,42 +195,9 @@ class SubjectLearningTest {
 
   @Test
   void aCallWithoutAVerdictIsNoLongerUnderWay() {
-    learn(null, 0);
+    learn(null);
 
     assertThat(adopted()).isEmpty();
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void onlyAnAdmittedCallThatTookItsUnitsIsOwnUse(Mode mode) {
-    table.sent(CALL, known);
-    table.learn(CALL, known, verdict(1, 2, 3).build(), mode, 0, false);
-
-    long own = mode == Mode.PEEK ? 0 : 3;
-    assertThat(adopt(use -> use.rules().stream().map(RuleUse::ownUnits).toList()))
-        .containsEntry(ORG, List.of(own));
-  }
-
-  @Test
-  void aDeniedCallIsNoOwnUse() {
-    Verdict denied =
-        Verdict.of(CALL.policy(), Outcome.LIMITED)
-            .rules(List.of(rule(TEN, 1), rule(TWENTY, 2), rule(THIRTY, 3)))
-            .build();
-    learn(denied, 0);
-
-    assertThat(adopt(use -> use.rules().stream().map(RuleUse::ownUnits).toList()))
-        .containsEntry(ORG, List.of(0L));
-  }
-
-  @Test
-  void anAskAtTheTimeOfTheLastVerdictIsNotLater() {
-    learn(verdict(5, 5, 5).build(), 0);
-    nanos++;
-    learn(verdict(7, 7, 7).build(), nanos - 1);
-    assertThat(adopted()).containsEntry(USER, List.of(5L, 5L));
-    learn(verdict(7, 7, 7).build(), nanos + 1);
-    assertThat(adopted()).containsEntry(USER, List.of(7L, 7L));
   }
 
   /** Units beyond the most that any rule of the charge counts have come back. */
@@ -237,90 +205,89 @@ class SubjectLearningTest {
   void whatTheFallbackAdmitsIsReportedAsFarAsItsRulesCountIt() {
     Verdict verdict = verdict(8, 17, 28).duplicate(rule(ONCE, 0)).build();
     for (int i = 0; i < 4; i++) {
-      table.admitted(CALL, known, verdict, nanos);
+      admitted(verdict);
     }
 
-    assertThat(table.withPast(CALL, known, nanos).past())
+    assertThat(table.call(CALL).asked().past())
         .extracting(PastCharge::charge)
         .containsExactly(USER.withCost(3), ORG.withCost(3), GUARD.withCost(1));
   }
 
-  @Test
-  void whatTheStoreHasRecordedIsOwedNoMore() {
-    Verdict verdict = verdict(9, 19, 27).duplicate(rule(ONCE, 0)).build();
-    var unused = table.admitted(CALL, known, verdict, nanos);
-    LimitRequest brought = table.withPast(CALL, known, nanos);
-    assertThat(brought.past()).hasSize(3);
-
-    table.learn(brought, known, verdict, Mode.ACQUIRE, nanos, false);
-
-    assertThat(table.withPast(CALL, known, nanos)).isSameAs(CALL);
+  private KnownCall.UnreportedReservation admitted(Verdict verdict) {
+    KnownCall call = table.call(CALL);
+    call.unanswered();
+    return call.admitted(verdict);
   }
 
   @Test
-  void aCallWaitsForNoSubjectIfNothingIsOwed() {
+  void unitsAreReportedOnce() {
     Verdict verdict = verdict(9, 19, 27).duplicate(rule(ONCE, 0)).build();
-    var unused = table.admitted(CALL, known, verdict, nanos);
-    LimitRequest brought = table.withPast(CALL, known, nanos);
-    table.learn(brought, known, verdict, Mode.ACQUIRE, nanos, false);
+    var unused = admitted(verdict);
+    KnownCall bringing = table.call(CALL);
+    assertThat(bringing.asked().past()).hasSize(3);
+    assertThat(table.call(CALL).asked()).as("meanwhile").isSameAs(CALL);
 
-    synchronized (known[0]) {
-      assertThat(
-              CompletableFuture.supplyAsync(() -> table.withPast(CALL, known, nanos), OWN_THREAD))
-          .succeedsWithin(Duration.ofSeconds(5))
-          .isSameAs(CALL);
-    }
+    bringing.answered(verdict);
+
+    assertThat(table.call(CALL).asked()).isSameAs(CALL);
   }
 
-  /**
-   * It was asked before the fallback admitted another call, and may be the first to be answered.
-   */
+  @Test
+  void aReportThatWasNotSentIsSentWithTheNextCall() {
+    var unused = admitted(verdict(9, 19, 27).duplicate(rule(ONCE, 0)).build());
+    KnownCall bringing = table.call(CALL);
+
+    bringing.unanswered();
+
+    assertThat(table.call(CALL).asked().past())
+        .extracting(PastCharge::charge)
+        .isEqualTo(bringing.asked().past().stream().map(PastCharge::charge).toList());
+  }
+
+  /** It was asked before the fallback admitted another call. */
   @Test
   void aCallThatCarriesNothingLeavesWhatIsOwed() {
     Verdict verdict = verdict(9, 19, 27).duplicate(rule(ONCE, 0)).build();
-    var unused = table.admitted(CALL, known, verdict, nanos);
+    KnownCall call = table.call(CALL);
+    var unused = admitted(verdict);
 
-    learn(verdict, nanos);
+    call.answered(verdict);
 
-    assertThat(table.withPast(CALL, known, nanos).past()).hasSize(3);
+    assertThat(table.call(CALL).asked().past()).hasSize(3);
   }
 
   @Test
   void subjectsWithoutRoomOrWithPermitsAreNotKnown() {
     KnownSubjectTable none = new KnownSubjectTable(0, () -> nanos);
-    KnownSubject[] unknown = none.of(CALL);
-    assertThat(unknown).hasSize(3).containsOnlyNulls();
-    assertThat(table.of(request(charge("flight", ConcurrencyLimitRule.of(1))))).containsOnlyNulls();
-
-    // none of it fails, or is remembered
-    none.sent(CALL, unknown);
-    none.unanswered(CALL, unknown);
     Verdict verdict = verdict(1, 2, 3).duplicate(rule(ONCE, 0)).build();
-    none.learn(CALL, unknown, verdict, Mode.ACQUIRE, 0, false);
+    KnownCall unknown = none.call(CALL);
+    unknown.unanswered();
+    unknown.answered(verdict);
     none.forget(List.of(USER.key()));
     none.liftBans(List.of(USER.key()));
-    KnownSubjectTable.UnreportedReservation taken = none.admitted(CALL, unknown, verdict, nanos);
+    KnownCall.UnreportedReservation taken = unknown.admitted(verdict);
     taken.takenByTheStore();
     assertThat(taken.refund()).isCompletedWithValue(0L);
-    none.owe(1);
-    assertThat(none.withPast(CALL, unknown, nanos)).isSameAs(CALL);
-  }
+    LimitStore nothing = thatAdopts((charge, use) -> fail("adopts"));
+    assertThat(unknown.decide(nothing, () -> "decided")).isEqualTo("decided");
+    assertThat(none.call(CALL).asked()).isSameAs(CALL);
 
-  /** Each has its own number. */
-  @Test
-  void idsOfPastUnitsAreUnique() {
-    KnownSubjectTable other = new KnownSubjectTable(0, () -> nanos);
-    List<String> ids = List.of(table.nextId(), table.nextId(), other.nextId(), other.nextId());
-
-    assertThat(ids).doesNotHaveDuplicates().allMatch(id -> id.matches("[A-Za-z0-9_-]{16}[12]"));
+    KnownCall flight = table.call(request(charge("flight", ConcurrencyLimitRule.of(1))));
+    assertThat(flight.decide(nothing, () -> "decided")).isEqualTo("decided");
   }
 
   private static LimitRequest request(Charge charge) {
     return new LimitRequest(Policy.of("known", TEN), List.of(charge), Optional.empty());
   }
 
+  /** Asks about a subject, without an answer; returns whether it is known. */
   private static boolean knows(KnownSubjectTable table, String subject) {
-    return table.of(request(charge(subject, TEN)))[0] != null;
+    KnownCall call = table.call(request(charge(subject, TEN)));
+    boolean[] adopts = new boolean[1];
+    LimitStore local = thatAdopts((charge, use) -> adopts[0] = true);
+    call.decide(local, () -> "decided");
+    call.unanswered();
+    return adopts[0];
   }
 
   /** Keys without a verdict and without units are expired at once. */
@@ -344,35 +311,33 @@ class SubjectLearningTest {
   @Test
   void aSearchKeepsKeysThatAreNeeded() {
     KnownSubjectTable two = new KnownSubjectTable(2, () -> nanos);
-    LimitRequest call = request(USER);
-    KnownSubject[] user = two.of(call);
-    two.sent(call, user);
+    KnownCall underWay = two.call(request(USER));
     assertThat(knows(two, "b")).isTrue();
 
     assertThat(knows(two, "c")).as("in place of b").isTrue();
 
-    assertThat(two.of(call)[0]).isSameAs(user[0]);
     assertThat(knows(two, "d")).isFalse();
+    underWay.unanswered();
+    nanos += 100_000_000;
+    assertThat(knows(two, "d")).isTrue();
   }
 
   @Test
   void aForgottenKeyStartsAgain() {
-    learn(verdict(1, 2, 3).build(), 0);
+    KnownCall underWay = table.call(CALL);
+    learn(verdict(1, 2, 3).build());
     table.forget(List.of(USER.key()));
 
-    KnownSubject[] again = table.of(CALL);
-
-    assertThat(again[0]).isNotSameAs(known[0]);
-    assertThat(again[1]).isSameAs(known[1]);
-    assertThat(adopted())
+    assertThat(adopt(underWay, known -> known.rules().size()))
         .as("a call under way sees it too")
-        .containsEntry(USER, List.of())
-        .containsEntry(ORG, List.of(3L));
+        .containsEntry(USER, 0)
+        .containsEntry(ORG, 1);
+    assertThat(since()).doesNotContainKey(USER).containsEntry(ORG, List.of(3));
   }
 
   @Test
   void aLiftedBanIsAdopted() {
-    learn(verdict(1, 2, 3).ban(MINUTE).build(), 0);
+    learn(verdict(1, 2, 3).ban(MINUTE).build());
     assertThat(adopt(LimitStore.KnownUse::bannedMicros)).containsEntry(USER, 60_000_000L);
 
     table.liftBans(List.of(USER.key()));
@@ -393,23 +358,8 @@ class SubjectLearningTest {
     Charge first = userFirst ? USER : other;
     Charge second = userFirst ? other : USER;
     LimitRequest call = new LimitRequest(CALL.policy(), List.of(second, first), Optional.empty());
-    KnownSubject[] both = table.of(call);
-    AtomicReference<Thread> deciding = new AtomicReference<>();
-    CompletableFuture<String> decided;
-    synchronized (both[1]) {
-      decided =
-          CompletableFuture.supplyAsync(
-              () -> {
-                deciding.set(Thread.currentThread());
-                return table.decide(call, both, thatAdopts((charge, use) -> {}), () -> "decided");
-              },
-              OWN_THREAD);
-      await()
-          .until(() -> deciding.get() != null && deciding.get().getState() == Thread.State.BLOCKED);
-      assertThat(CompletableFuture.runAsync(both[0]::liftBan, OWN_THREAD))
-          .as("the other is not locked yet")
-          .succeedsWithin(Duration.ofSeconds(5));
-    }
-    assertThat(decided).succeedsWithin(Duration.ofSeconds(10)).isEqualTo("decided");
+    KnownCall both = table.call(call); // under way, so that each is adopted once it is locked
+
+    assertThat(adopt(both, use -> 0).keySet()).containsExactly(first, second);
   }
 }

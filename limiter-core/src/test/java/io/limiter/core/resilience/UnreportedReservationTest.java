@@ -38,7 +38,6 @@ class UnreportedReservationTest {
           .withCost(5);
 
   private final KnownSubjectTable table = new KnownSubjectTable(10, () -> 0);
-  private final KnownSubject[] known = table.of(CALL);
   private final List<String> local = new ArrayList<>();
   private final Reservation taken =
       new Reservation() {
@@ -71,16 +70,19 @@ class UnreportedReservationTest {
         }
       };
 
-  private final KnownSubjectTable.UnreportedReservation reservation =
-      table.admitted(
-          CALL,
-          known,
+  private final KnownCall.UnreportedReservation reservation =
+      admitted(
           Verdict.of(CALL.policy(), Outcome.ALLOWED)
               .rules(List.of(verdict(20, 10), verdict(20, 10)))
               .duplicate(verdict(1, 0))
               .reservation(taken)
-              .build(),
-          0);
+              .build());
+
+  private KnownCall.UnreportedReservation admitted(Verdict verdict) {
+    KnownCall call = table.call(CALL);
+    call.unanswered();
+    return call.admitted(verdict);
+  }
 
   private static RuleVerdict verdict(long count, long remaining) {
     return RuleVerdict.of(rule(count, MINUTE)).remaining(remaining).build();
@@ -88,13 +90,15 @@ class UnreportedReservationTest {
 
   /** Of the rules that count all calls, those that count failures, and the duplicate guard. */
   private List<Integer> reported() {
-    List<Integer> units = new ArrayList<>();
-    for (KnownSubject subject : known) {
-      List<PastCharge> past = new ArrayList<>();
-      subject.addPast(past, 0, table);
-      units.add(past.stream().mapToInt(one -> one.charge().cost()).sum());
-    }
-    return units;
+    List<PastCharge> past = table.call(CALL).asked().past();
+    return CALL.allCharges().stream()
+        .map(
+            charge ->
+                past.stream()
+                    .filter(one -> one.charge().key().equals(charge.key()))
+                    .mapToInt(one -> one.charge().cost())
+                    .sum())
+        .toList();
   }
 
   @Test
@@ -155,14 +159,11 @@ class UnreportedReservationTest {
   @Test
   void theStoreHasTakenWhatIsLeft() {
     var another =
-        table.admitted(
-            CALL,
-            known,
+        admitted(
             Verdict.of(CALL.policy(), Outcome.ALLOWED)
                 .rules(List.of(verdict(20, 10), verdict(20, 10)))
                 .duplicate(verdict(1, 0))
-                .build(),
-            0);
+                .build());
     var settled = reservation.settle(Completion.failed().withCost(3));
     reservation.takenByTheStore();
     assertThat(reported()).as("those of the other call").startsWith(5, 5);

@@ -67,12 +67,4 @@ class CustomCellTest {
     assertThat(read(saying(2), 3, Mode.RECORD).units()).isEqualTo(2);
     assertThat(read(saying(-2), 3, Mode.RECORD).units()).isZero();
   }
-
-  /** Only the algorithm could convert its values. */
-  @Test
-  void aChangedRuleStartsUnused() {
-    Cell unused = Cell.unused(saying(5));
-    assertThat(unused.startedFrom(new CustomCell(saying(5), 0, new double[] {7}), 500, 0))
-        .isSameAs(unused);
-  }
 }

@@ -29,6 +29,10 @@ class GivingBackTest {
     return take(rule, Cell.unused(rule), now, units);
   }
 
+  private static Cell back(Rule rule, Cell cell, long stamp, int units, int taken) {
+    return cell.giveBack(rule, stamp, units, taken, 0, stamp);
+  }
+
   private static long left(Rule rule, Cell cell, long now) {
     return cell.read(rule, now, 1, Mode.PEEK).remainingBefore();
   }
@@ -42,12 +46,12 @@ class GivingBackTest {
   void unitsOfAWindowComeBackWhileItLasts() {
     FixedWindowRule rule = FixedWindowRule.of(10, SECOND);
     Cell cell = take(rule, START, 6);
-    assertThat(left(rule, cell.giveBack(START, 6, 6), START)).isEqualTo(10);
-    assertThat(left(rule, cell.giveBack(START, 2, 6), START + 999_999)).isEqualTo(6);
-    assertThat(left(rule, cell.giveBack(START, 9, 9), START)).isEqualTo(10);
-    assertThat(cell.giveBack(START - 1, 6, 6)).isSameAs(cell);
-    Cell empty = cell.giveBack(START, 6, 6);
-    assertThat(empty.giveBack(START, 6, 6)).isSameAs(empty);
+    assertThat(left(rule, back(rule, cell, START, 6, 6), START)).isEqualTo(10);
+    assertThat(left(rule, back(rule, cell, START, 2, 6), START + 999_999)).isEqualTo(6);
+    assertThat(left(rule, back(rule, cell, START, 9, 9), START)).isEqualTo(10);
+    assertThat(back(rule, cell, START - 1, 6, 6)).isSameAs(cell);
+    Cell empty = back(rule, cell, START, 6, 6);
+    assertThat(back(rule, empty, START, 6, 6)).isSameAs(empty);
   }
 
   @Test
@@ -56,14 +60,14 @@ class GivingBackTest {
     Cell cell = take(rule, take(rule, START, 4), START + 1_000_000, 3);
     long now = START + 1_500_000; // half of the first four weigh
     assertThat(left(rule, cell, now)).isEqualTo(5);
-    assertThat(left(rule, cell.giveBack(START + 1_000_000, 2, 3), now)).isEqualTo(7);
-    assertThat(left(rule, cell.giveBack(START + 1_000_000, 9, 9), now)).isEqualTo(8);
-    assertThat(left(rule, cell.giveBack(START + 999_999, 2, 4), now)).isEqualTo(6);
-    assertThat(left(rule, cell.giveBack(START, 9, 9), now)).isEqualTo(7);
-    assertThat(cell.giveBack(START - 1, 4, 4)).isSameAs(cell);
-    Cell none = cell.giveBack(START, 4, 4).giveBack(START + 1_000_000, 3, 3);
-    assertThat(none.giveBack(START, 4, 4)).isSameAs(none);
-    assertThat(none.giveBack(START + 1_000_000, 3, 3)).isSameAs(none);
+    assertThat(left(rule, back(rule, cell, START + 1_000_000, 2, 3), now)).isEqualTo(7);
+    assertThat(left(rule, back(rule, cell, START + 1_000_000, 9, 9), now)).isEqualTo(8);
+    assertThat(left(rule, back(rule, cell, START + 999_999, 2, 4), now)).isEqualTo(6);
+    assertThat(left(rule, back(rule, cell, START, 9, 9), now)).isEqualTo(7);
+    assertThat(back(rule, cell, START - 1, 4, 4)).isSameAs(cell);
+    Cell none = back(rule, back(rule, cell, START, 4, 4), START + 1_000_000, 3, 3);
+    assertThat(back(rule, none, START, 4, 4)).isSameAs(none);
+    assertThat(back(rule, none, START + 1_000_000, 3, 3)).isSameAs(none);
   }
 
   @ParameterizedTest
@@ -71,9 +75,9 @@ class GivingBackTest {
   void tokensComeBackAtOnce(boolean greedy) {
     TokenBucketRule rule = bucket(greedy);
     Cell cell = take(rule, START, 7);
-    assertThat(left(rule, cell.giveBack(START, 7, 7), START)).isEqualTo(10);
-    assertThat(left(rule, cell.giveBack(START, 2, 7), START)).isEqualTo(5);
-    assertThat(left(rule, cell.giveBack(START, 9, 9), START)).isEqualTo(10);
+    assertThat(left(rule, back(rule, cell, START, 7, 7), START)).isEqualTo(10);
+    assertThat(left(rule, back(rule, cell, START, 2, 7), START)).isEqualTo(5);
+    assertThat(left(rule, back(rule, cell, START, 9, 9), START)).isEqualTo(10);
   }
 
   /** After two seconds six of the seven are back. */
@@ -84,13 +88,13 @@ class GivingBackTest {
     long now = START + 2_000_000;
     Cell cell = take(rule, take(rule, START, 7), now, 4);
     assertThat(left(rule, cell, now)).isEqualTo(5);
-    assertThat(left(rule, cell.giveBack(START, 7, 7), now)).isEqualTo(6);
-    assertThat(left(rule, cell.giveBack(START, 1, 7), now)).isEqualTo(6);
-    assertThat(left(rule, cell.giveBack(START, 8, 8), now)).isEqualTo(7);
-    assertThat(left(rule, cell.giveBack(START, 1, 8), now)).isEqualTo(6);
-    assertThat(left(rule, cell.giveBack(START + 1_000_000, 4, 4), now)).isEqualTo(6);
-    assertThat(cell.giveBack(START, 6, 6)).isSameAs(cell);
-    assertThat(cell.giveBack(START, 2, 2)).isSameAs(cell);
+    assertThat(left(rule, back(rule, cell, START, 7, 7), now)).isEqualTo(6);
+    assertThat(left(rule, back(rule, cell, START, 1, 7), now)).isEqualTo(6);
+    assertThat(left(rule, back(rule, cell, START, 8, 8), now)).isEqualTo(7);
+    assertThat(left(rule, back(rule, cell, START, 1, 8), now)).isEqualTo(6);
+    assertThat(left(rule, back(rule, cell, START + 1_000_000, 4, 4), now)).isEqualTo(6);
+    assertThat(back(rule, cell, START, 6, 6)).isSameAs(cell);
+    assertThat(back(rule, cell, START, 2, 2)).isSameAs(cell);
   }
 
   /** Time that has passed since something was last taken counts when the bucket is read. */
@@ -98,7 +102,7 @@ class GivingBackTest {
   @ValueSource(booleans = {true, false})
   void tokensGivenBackLateAreNotCountedEarly(boolean greedy) {
     TokenBucketRule rule = bucket(greedy);
-    Cell cell = take(rule, START, 7).giveBack(START, 3, 7);
+    Cell cell = back(rule, take(rule, START, 7), START, 3, 7);
     assertThat(left(rule, cell, START + 999_999)).isEqualTo(greedy ? 8 : 6);
     assertThat(left(rule, cell, START + 1_000_000)).isEqualTo(9);
     assertThat(left(rule, cell, START + 2_000_000)).isEqualTo(10);
@@ -109,9 +113,9 @@ class GivingBackTest {
   void aCallOfALostStateGivesBackAtMostTheMissingTokens(boolean greedy) {
     TokenBucketRule rule = bucket(greedy);
     Cell cell = take(rule, START, 2);
-    assertThat(left(rule, cell.giveBack(START + 500_000, 5, 5), START)).isEqualTo(10);
-    Cell full = cell.giveBack(START, 2, 2);
-    assertThat(full.giveBack(START, 2, 2)).isSameAs(full);
+    assertThat(left(rule, back(rule, cell, START + 500_000, 5, 5), START)).isEqualTo(10);
+    Cell full = back(rule, cell, START, 2, 2);
+    assertThat(back(rule, full, START, 2, 2)).isSameAs(full);
   }
 
   @Test
@@ -119,10 +123,10 @@ class GivingBackTest {
     TokenBucketRule rule = TokenBucketRule.of(10, 2, SECOND);
     long now = START + 750_000; // of four tokens one and a half are back
     Cell cell = take(rule, take(rule, START, 4), now, 5);
-    Cell back = cell.giveBack(START, 4, 4);
+    Cell back = back(rule, cell, START, 4, 4);
     assertThat(left(rule, back, now)).isEqualTo(5);
     assertThat(back.read(rule, now, 1, Mode.PEEK).resetAfterMicros(false)).isEqualTo(2_500_000);
-    Cell one = cell.giveBack(START, 1, 4);
+    Cell one = back(rule, cell, START, 1, 4);
     assertThat(one.read(rule, now, 1, Mode.PEEK).resetAfterMicros(false)).isEqualTo(3_250_000);
   }
 
@@ -133,8 +137,9 @@ class GivingBackTest {
     Cell begun = take(rule, START, 1);
     Cell cell = take(rule, take(rule, begun, START + 600_000, 7), START + 1_200_000, 1);
     assertThat(left(rule, cell, START + 1_200_000)).isEqualTo(4);
-    assertThat(left(rule, cell.giveBack(START + 600_000, 7, 7), START + 1_200_000)).isEqualTo(8);
-    assertThat(left(rule, cell.giveBack(START + 1_200_000, 1, 1), START + 1_200_000)).isEqualTo(5);
+    assertThat(left(rule, back(rule, cell, START + 600_000, 7, 7), START + 1_200_000)).isEqualTo(8);
+    assertThat(left(rule, back(rule, cell, START + 1_200_000, 1, 1), START + 1_200_000))
+        .isEqualTo(5);
   }
 
   @ParameterizedTest
@@ -144,7 +149,7 @@ class GivingBackTest {
     TokenBucketRule rule = greedy ? tokens : tokens.byInterval();
     long now = START + Duration.ofDays(150).toMillis() * 1_000;
     Cell cell = take(rule, take(rule, START, 1_000_000), now, 5);
-    assertThat(cell.giveBack(START, 1_000_000, 1_000_000)).isSameAs(cell);
+    assertThat(back(rule, cell, START, 1_000_000, 1_000_000)).isSameAs(cell);
     assertThat(left(rule, cell, now)).isEqualTo(999_999_995);
   }
 
@@ -152,6 +157,6 @@ class GivingBackTest {
   void anAlgorithmOfTheUsersOwnGivesNothingBack() {
     Rule rule = CustomRule.of(new FadingCounter(), 10, SECOND, 2.0);
     Cell cell = take(rule, START, 4);
-    assertThat(cell.giveBack(START, 4, 4)).isSameAs(cell);
+    assertThat(back(rule, cell, START, 4, 4)).isSameAs(cell);
   }
 }

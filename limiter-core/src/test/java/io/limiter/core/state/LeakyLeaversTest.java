@@ -31,7 +31,7 @@ class LeakyLeaversTest {
     LeakyQueue queue = new LeakyQueue(TWO);
     queue.takeEach(3);
     assertThat(queue.leave(0)).isFalse();
-    assertThat(queue.cell.giveBack(0, 1, 1)).isSameAs(queue.cell);
+    assertThat(queue.cell.giveBack(TWO, 0, 1, 1, 0, 0)).isSameAs(queue.cell);
   }
 
   @Test

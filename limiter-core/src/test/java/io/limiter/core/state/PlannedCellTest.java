@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.limiter.core.FadingCounter;
-import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
@@ -26,13 +25,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/**
- * What scripts receive about a rule, and what Redis stores about the meaning of its numbers:
- * instances of two versions share a limit only if both are the same.
- */
+/** What scripts receive about a rule, and how long they keep its numbers. */
 class PlannedCellTest {
 
   private static final long HOUR = 3_600_000_000L;
@@ -48,46 +43,30 @@ class PlannedCellTest {
   private static final Rule CUSTOM =
       new CustomRule("custom", 10, SECOND, new FadingCounter(), List.of(2.5), MINUTE);
 
-  private static Arguments planned(
-      Rule rule, CellAlgorithm algorithm, int size, String meaning, double... plan) {
-    return Arguments.of(rule, algorithm, size, meaning, plan);
+  private static Arguments planned(Rule rule, CellAlgorithm algorithm, int size, double... plan) {
+    return Arguments.of(rule, algorithm, size, plan);
   }
 
   static Stream<Arguments> rules() {
     return Stream.of(
-        planned(COUNTER, CellAlgorithm.SLIDING_COUNTER, 3, "counter PT1S", 10, 1e6),
-        planned(WINDOW, CellAlgorithm.FIXED_WINDOW, 2, "window PT1S Optional.empty", 10, 1e6),
-        planned(BUCKET, CellAlgorithm.TOKEN_BUCKET, 2, "bucket 2 PT1S true", 10, 500_000, 1, 3e6),
-        planned(
-            BY_INTERVAL, CellAlgorithm.INTERVAL_BUCKET, 2, "bucket 2 PT1S false", 10, 1e6, 2, 6),
-        planned(LEAKY, CellAlgorithm.LEAKY_BUCKET, 3, "leaky 3 PT1S", 1e6, 3, 10, 30e6, 1),
-        planned(
-            LEAKY.withFair(false),
-            CellAlgorithm.LEAKY_BUCKET,
-            3,
-            "leaky 3 PT1S",
-            1e6,
-            3,
-            10,
-            30e6,
-            0),
-        planned(
-            CUSTOM, CellAlgorithm.CUSTOM, 3, "fading-counter PT1S [2.5] PT1M", 10, 1e6, 60e6, 2.5));
+        planned(COUNTER, CellAlgorithm.SLIDING_COUNTER, 3, 10, 1e6),
+        planned(WINDOW, CellAlgorithm.FIXED_WINDOW, 2, 10, 1e6),
+        planned(BUCKET, CellAlgorithm.TOKEN_BUCKET, 3, 10, 500_000, 1, 3e6),
+        planned(BY_INTERVAL, CellAlgorithm.INTERVAL_BUCKET, 2, 10, 1e6, 2, 6),
+        planned(LEAKY, CellAlgorithm.LEAKY_BUCKET, 4, 1e6, 3, 10, 30e6, 1),
+        planned(LEAKY.withFair(false), CellAlgorithm.LEAKY_BUCKET, 4, 1e6, 3, 10, 30e6, 0),
+        planned(CUSTOM, CellAlgorithm.CUSTOM, 3, 10, 1e6, 60e6, 2.5));
   }
 
   @ParameterizedTest
   @MethodSource("rules")
-  void aScriptGetsTheseNumbers(
-      Rule rule, CellAlgorithm algorithm, int size, String meaning, double[] plan) {
+  void aScriptGetsTheseNumbers(Rule rule, CellAlgorithm algorithm, int size, double[] plan) {
     Cell cell = Cell.unused(rule);
 
     assertThat(cell.algorithm()).isEqualTo(algorithm);
     assertThat(cell.plan(rule, 0)).containsExactly(plan);
     assertThat(cell.size()).as("stored values").isEqualTo(size);
-    assertThat(cell.meaning()).isEqualTo(meaning);
     assertThat(cell.isZoned()).isFalse();
-    assertThat(cell.timeMicros()).as("unused").isEqualTo(-1);
-    assertThat(cell.missing()).isZero();
   }
 
   @Test
@@ -102,7 +81,6 @@ class PlannedCellTest {
     assertThat(cell.plan(ALIGNED, 5))
         .containsExactly(10, 24 * HOUR, 6.5 * HOUR, 2 * HOUR, 0, 2 * HOUR);
     assertThat(cell.isZoned()).isFalse();
-    assertThat(cell.meaning()).startsWith("window PT24H Optional[").contains("06:30");
   }
 
   /** Clocks change there on 2024-03-31 and 2024-10-27, each at 01:00 UTC. */
@@ -140,46 +118,14 @@ class PlannedCellTest {
         .isEqualTo(4_000_000);
     assertThat(Cell.unused(CUSTOM).memoryMicros()).isEqualTo(60_000_000);
     assertThat(Cell.unused(LEAKY).memoryMicros()).isEqualTo(10_333_334);
-    assertThat(Cell.unused(LEAKY).longestMemoryMicros())
-        .as("and eleven departures")
-        .isEqualTo(10_333_334 + 3_666_667);
-    assertThat(Cell.unused(COUNTER).longestMemoryMicros()).isEqualTo(2_000_000);
   }
 
-  /** Plans hold the numbers, and Redis stores the kinds. */
+  /** Plans hold them. */
   @Test
-  void algorithmsKeepTheirNumbersAndKinds() {
+  void algorithmsHaveNumbersOfTheirOwn() {
     assertThat(CellAlgorithm.values())
         .extracting(CellAlgorithm::number)
         .containsExactly(4, 2, 3, 1, 5, 6, 64);
-    assertThat(CellAlgorithm.values())
-        .extracting(CellAlgorithm::kind)
-        .containsExactly(4, 2, 2, 1, 4, 6, 0);
-  }
-
-  @Test
-  void theStateOfABanIsKeptForTwiceItsLongestTimeOrWhileViolationsCount() {
-    assertThat(Cell.memoryMicros(BanRule.of(3, SECOND, SECOND).growing(2, MINUTE)))
-        .isEqualTo(120_000_000);
-    assertThat(Cell.memoryMicros(BanRule.of(3, MINUTE, SECOND))).isEqualTo(60_000_000);
-  }
-
-  /** A power of two of seconds that is as long or longer, up to four years. */
-  @ParameterizedTest
-  @CsvSource({
-    "0, 0",
-    "1, 0",
-    "1000000, 0",
-    "1000001, 1",
-    "2000000, 1",
-    "2000001, 2",
-    "4000000, 2",
-    "4000001, 3",
-    "134217728000000, 27",
-    "134217728000001, 27"
-  })
-  void timesAreStoredAsPowersOfTwo(long micros, int exponent) {
-    assertThat(Cell.exponent(micros)).isEqualTo(exponent);
   }
 
   @Test

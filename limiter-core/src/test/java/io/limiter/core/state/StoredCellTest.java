@@ -38,8 +38,12 @@ class StoredCellTest {
   private static final long NOW = 2_500_000;
 
   private static CellReadout read(Rule rule, long now, double... numbers) {
-    double[] all = Arrays.copyOf(numbers, rule instanceof LeakyBucketRule ? 10 : numbers.length);
-    return Cell.unused(rule).stored(now, all).read(rule, now, 1, Mode.PEEK);
+    Cell unused = Cell.unused(rule);
+    double[] all = Arrays.copyOf(numbers, unused.size());
+    if (rule == BUCKET || rule instanceof LeakyBucketRule) {
+      all[all.length - 1] = unused.plan(rule, 0)[1]; // parts of a token, or of a microsecond
+    }
+    return unused.stored(now, all).read(rule, now, 1, Mode.PEEK);
   }
 
   private static long left(Rule rule, double... numbers) {
@@ -47,7 +51,7 @@ class StoredCellTest {
   }
 
   @ParameterizedTest
-  @ValueSource(doubles = {-1, Double.NaN, NOW + 1, Double.POSITIVE_INFINITY})
+  @ValueSource(doubles = {-1, 0, Double.NaN, NOW + 1, Double.POSITIVE_INFINITY})
   void aRuleWithAnImpossibleTimeCountsAsUnused(double first) {
     for (Rule rule : ALL) {
       Cell unused = Cell.unused(rule);
@@ -59,8 +63,8 @@ class StoredCellTest {
   }
 
   @ParameterizedTest
-  @ValueSource(longs = {0, NOW})
-  void aTimeFromZeroToNowIsValid(long now) {
+  @ValueSource(longs = {1_000_000, NOW})
+  void aTimeUntilNowIsValid(long now) {
     assertThat(read(COUNTER, now, now - now % 1_000_000, 3, 0).remainingBefore()).isEqualTo(7);
     assertThat(read(WINDOW, now, now, 3).remainingBefore()).isEqualTo(7);
     assertThat(read(ALIGNED, now, now - now % 1_000_000, 3).remainingBefore()).isEqualTo(7);
@@ -145,6 +149,21 @@ class StoredCellTest {
 
   private static double gap(long from, long length, long free) {
     return from * 0x1p34 + length * 0x1p17 + free;
+  }
+
+  @Test
+  void partsOfAnotherRefillOrRateAreConvertedAndRoundedUp() {
+    Cell bucket = Cell.unused(BUCKET).stored(NOW, new double[] {NOW, 8, 3});
+    assertThat(bucket.read(BUCKET, NOW, 1, Mode.PEEK).resetAfterMicros(false))
+        .as("two tokens and two thirds")
+        .isEqualTo(2 * 500_000 + 333_334);
+    Cell queue = Cell.unused(LEAKY).stored(NOW, new double[] {NOW, 10, gap(1, 1, 1), 3});
+    CellReadout readout = queue.read(LEAKY, NOW, 1, Mode.PEEK);
+    assertThat(readout.delayMicros()).as("three and a third").isEqualTo(4);
+    for (double scale : new double[] {0, -1, Double.NaN, 0x1p60}) {
+      Cell broken = Cell.unused(BUCKET).stored(NOW, new double[] {NOW, 8, scale});
+      assertThat(broken.read(BUCKET, NOW, 1, Mode.PEEK).resetAfterMicros(false)).isZero();
+    }
   }
 
   /** The state after five calls in a queue of ten, the first of which departs at once. */

@@ -46,6 +46,11 @@ public record SlotMove(ClusterGroup group, int slot, RedisProcess from, RedisPro
     }
   }
 
+  /** Moves one key, which is present. */
+  public void moveKey(String key) {
+    group.admin(from).migrate("127.0.0.1", to.port(), key, 0, PATIENCE_MILLIS);
+  }
+
   /** The other node has the slot, and both are informed. */
   public void end() {
     moveKeys();

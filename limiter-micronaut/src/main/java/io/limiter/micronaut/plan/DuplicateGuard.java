@@ -50,7 +50,8 @@ public record DuplicateGuard(
    * @param content by which submissions are compared
    */
   Charge charge(StateKey submitter, String method, String content) {
-    return new Charge(limit, submitter.duplicates(method + '\n' + content), stack, 1, observed);
+    return new Charge(
+        limit, submitter.duplicates(stack, method + '\n' + content), stack, 1, observed);
   }
 
   /** The same guard before security, where no default can compare arguments. */

@@ -110,7 +110,8 @@ public final class LimitStoreFactory {
                 counts,
                 memory.maxSubjects(),
                 System::nanoTime,
-                listeners)
+                listeners,
+                LoggerFactory.getLogger(FallbackStore.class))
             .whileConnecting(connections.firstAttempt(), redis.warmUp());
     if (!denials.enabled()) {
       return store;

@@ -230,6 +230,7 @@ final class WarmStart
             new FallbackCounts(),
             FallbackStore.DEFAULT_MAX_KNOWN,
             System::nanoTime,
+            List.of(),
             NOPLogger.NOP_LOGGER));
   }
 

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 @Tag("matrix")
 class ClassesOfARequestTest {
 
-  private static final int MOST_ADMITTED = 45;
+  private static final int MOST_ADMITTED = 46;
 
   /** A denial after a pause of more than a second: its response is made and compared with parts. */
   private static final int MOST_MORE_DENIED = 12;

@@ -100,6 +100,7 @@ class RequestSubjectsTest {
                     .filter(
                         subject ->
                             StateKey.of(request.policy().limit(), subject)
+                                .of(request.charge(0).stack())
                                 .equals(request.charge(0).key()))
                     .findFirst()
                     .orElse(new Subject("unknown", "?")))

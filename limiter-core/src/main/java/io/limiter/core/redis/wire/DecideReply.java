@@ -32,6 +32,8 @@ public final class DecideReply implements DecisionReadout {
   /** In microseconds, the year 2255: no time is later, and doubles below it are exact. */
   static final double LATEST = 0x1p53;
 
+  private static final int[] NONE = {};
+
   private final EncodedCall call;
 
   /** The reply to each charge. The script that has decided several charges has one for them. */
@@ -44,6 +46,9 @@ public final class DecideReply implements DecisionReadout {
 
   /** Of charges whose stacks have cells. */
   private final EncodedCells.@Nullable Readout[] cells;
+
+  /** For how long the ban of each charge holds. */
+  private final long[] bansMicros;
 
   private final long decidedAtMicros;
 
@@ -61,6 +66,7 @@ public final class DecideReply implements DecisionReadout {
     this.offsets = new int[call.size()];
     this.statuses = new Status[call.size()];
     this.cells = new EncodedCells.Readout[call.size()];
+    this.bansMicros = new long[call.size()];
     this.decidedAtMicros = decidedAtMicros;
   }
 
@@ -83,6 +89,32 @@ public final class DecideReply implements DecisionReadout {
     return read;
   }
 
+  /** Whether a reply has the length of one about a ban alone. */
+  public static boolean isOfBan(byte[] reply) {
+    return reply.length == EncodedStack.BAN_ALONE_REPLY;
+  }
+
+  /**
+   * For how long the ban holds by a reply about it alone.
+   *
+   * @throws StoreException if it is no such reply, or the time is impossible
+   */
+  public static double banMicros(byte[] reply) {
+    if (!isOfBan(reply)) {
+      throw new StoreException(
+          FailureReason.ERROR,
+          "Redis answered about a ban with %s bytes instead of %s"
+              .formatted(reply.length, EncodedStack.BAN_ALONE_REPLY),
+          null);
+    }
+    return timeMicros(ByteBuffer.wrap(reply).getDouble(reply.length - Double.BYTES), LATEST);
+  }
+
+  /** A reply, or an empty one if there is none, which fits no call. */
+  public static byte[] requireSome(byte @Nullable [] reply) {
+    return reply == null ? new byte[0] : reply;
+  }
+
   private void read(int c, ByteBuffer reply, int offset) {
     EncodedStack stack = call.stack(c);
     int cost = call.charge(c).cost();
@@ -90,12 +122,17 @@ public final class DecideReply implements DecisionReadout {
     offsets[c] = offset + EncodedStack.STATUS;
     statuses[c] = status(reply.get(offset));
     EncodedLog log = stack.log();
+    long nowMicros = (long) timeMicros(reply.getDouble(offsets[c]), LATEST);
     if (log != null) {
-      log.check(reply, offsets[c], call.mode(), cost);
+      log.check(reply, offsets[c] + stack.logOffset(), call.mode(), cost);
     }
     EncodedCells numbers = stack.cells();
     if (numbers != null) {
-      cells[c] = numbers.read(reply, offsets[c] + stack.logLength(), call.mode(), cost);
+      cells[c] =
+          numbers.read(reply, offsets[c] + stack.cellsOffset(), nowMicros, call.mode(), cost);
+    }
+    if (stack.bans()) {
+      bansMicros[c] = (long) timeMicros(reply.getDouble(offsets[c] + stack.banOffset()), LATEST);
     }
     requireAgreement(c);
   }
@@ -112,6 +149,7 @@ public final class DecideReply implements DecisionReadout {
       offsets[part[i]] = reply.offsets[i];
       statuses[part[i]] = reply.statuses[i];
       cells[part[i]] = reply.cells[i];
+      bansMicros[part[i]] = reply.bansMicros[i];
     }
   }
 
@@ -259,7 +297,7 @@ public final class DecideReply implements DecisionReadout {
     EncodedLog log = call.stack(charge).logOf(rule);
     int index = call.stack(charge).indexInPart(rule);
     return log != null
-        ? log.remainingBefore(replies[charge], offsets[charge], index)
+        ? log.remainingBefore(replies[charge], logOffset(charge), index)
         : cells(charge).remainingBefore(index);
   }
 
@@ -268,7 +306,7 @@ public final class DecideReply implements DecisionReadout {
     EncodedLog log = call.stack(charge).logOf(rule);
     int index = call.stack(charge).indexInPart(rule);
     return log != null
-        ? log.retryAfterMicros(replies[charge], offsets[charge], index)
+        ? log.retryAfterMicros(replies[charge], logOffset(charge), index)
         : cells(charge).retryAfterMicros(index, taken);
   }
 
@@ -277,7 +315,12 @@ public final class DecideReply implements DecisionReadout {
     EncodedLog log = call.stack(charge).logOf(rule);
     int index = call.stack(charge).indexInPart(rule);
     return log != null
-        ? log.resetAfterMicros(replies[charge], offsets[charge], index, taken)
+        ? log.resetAfterMicros(
+            replies[charge],
+            logOffset(charge),
+            index,
+            taken,
+            replies[charge].getDouble(offsets[charge]))
         : cells(charge).resetAfterMicros(index, taken);
   }
 
@@ -288,14 +331,17 @@ public final class DecideReply implements DecisionReadout {
         : cells(charge).delayMicros(call.stack(charge).indexInPart(rule));
   }
 
+  private int logOffset(int charge) {
+    return offsets[charge] + call.stack(charge).logOffset();
+  }
+
   private EncodedCells.Readout cells(int charge) {
     return Objects.requireNonNull(cells[charge]);
   }
 
   @Override
   public long banMicros(int charge) {
-    EncodedCells.Readout numbers = cells[charge];
-    return numbers == null ? 0 : numbers.banMicros();
+    return bansMicros[charge];
   }
 
   /** On the clock of the node that has decided; 0 if several have. */
@@ -319,29 +365,23 @@ public final class DecideReply implements DecisionReadout {
   }
 
   /**
-   * The argument of {@code refund.lua}: the stamps of the units, their plan, how many of them are
-   * given back to each cell, and for how long the call waits.
+   * The argument of {@code refund.lua}: the time of the decision, for how long the call waits, the
+   * plan, and how many units are given back to each cell.
    */
   private byte[] refundArgument(int charge, int some) {
     EncodedStack stack = call.stack(charge);
-    ByteBuffer reply = replies[charge];
     EncodedCells.Readout numbers = cells[charge];
-    if (numbers == null) {
-      byte[] stamp = new byte[8];
-      reply.get(offsets[charge], stamp);
-      return stamp;
-    }
-    int[] taken = numbers.taken();
+    int[] taken = numbers == null ? NONE : numbers.taken();
     byte[] plan = stack.ofTaken(call.charge(charge).cost());
     ByteBuffer argument =
-        ByteBuffer.allocate(8 + 8 + plan.length + 8 * taken.length + 8)
-            .putDouble(stack.log() == null ? 0 : reply.getDouble(offsets[charge]))
-            .putDouble(reply.getDouble(offsets[charge] + stack.logLength()))
+        ByteBuffer.allocate(8 + 8 + plan.length + 8 * taken.length)
+            .putDouble(replies[charge].getDouble(offsets[charge]))
+            .putDouble(numbers == null ? 0 : (double) numbers.departureParts())
             .put(plan);
     for (int units : taken) {
       argument.putInt(givenBack(charge, units, some)).putInt(units);
     }
-    return argument.putDouble((double) numbers.departureParts()).array();
+    return argument.array();
   }
 
   private int loggedUnits(int charge, int some) {
@@ -349,7 +389,9 @@ public final class DecideReply implements DecisionReadout {
     return log == null
         ? 0
         : givenBack(
-            charge, log.taken(replies[charge], offsets[charge], call.charge(charge).cost()), some);
+            charge,
+            log.taken(replies[charge], logOffset(charge), call.charge(charge).cost()),
+            some);
   }
 
   /**
@@ -392,8 +434,13 @@ public final class DecideReply implements DecisionReadout {
       return refundArgument;
     }
 
-    public void renewed(byte[] stamp) {
-      refundArgument = stamp;
+    /**
+     * @param stamp the new time of the units
+     */
+    public void renewed(double stamp) {
+      byte[] argument = refundArgument.clone();
+      ByteBuffer.wrap(argument).putDouble(stamp);
+      refundArgument = argument;
     }
   }
 }

@@ -60,11 +60,12 @@ public final class DecisionBatching {
     List<byte[]> keys = new ArrayList<>();
     List<byte[]> plans = new ArrayList<>();
     for (EncodedCall call : calls) {
+      layout.write(call.size());
       layout.write(call.keys().length);
-      for (int k = 0; k < call.keys().length; k++) {
-        keys.add(call.key(k));
-        layout.write(number(plans, call.arguments()[2 * k], call.arguments()[2 * k + 1]));
+      for (int c = 0; c < call.size(); c++) {
+        layout.write(number(plans, call.arguments()[2 * c], call.arguments()[2 * c + 1]));
       }
+      keys.addAll(List.of(call.keys()));
     }
     List<byte[]> all = new ArrayList<>(3 + keys.size() + plans.size());
     all.add(batchSha);

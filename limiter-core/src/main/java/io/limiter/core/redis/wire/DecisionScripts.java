@@ -42,11 +42,8 @@ public record DecisionScripts(
   private static final Pattern PART =
       Pattern.compile("--%(?!custom-algorithms)([a-z-]+(?:\\.[a-z-]+)?)\n");
 
-  /**
-   * The place of a section of each algorithm, as the branches of an {@code if}; with {@code else},
-   * the statement that follows is such an {@code if}, and continues them.
-   */
-  private static final Pattern EACH = Pattern.compile("--%each ([a-z-]+)( else)?\n");
+  /** The place of a section of each algorithm, as the branches of an {@code if}. */
+  private static final Pattern EACH = Pattern.compile("--%each ([a-z-]+)\n");
 
   /** A section of a file, which other parts may include. */
   private static final Pattern SECTION =
@@ -167,10 +164,7 @@ public record DecisionScripts(
       }
       String chained =
           EACH.matcher(code)
-              .replaceAll(
-                  each ->
-                      Matcher.quoteReplacement(
-                          branches(each.group(1)) + (each.group(2) == null ? "end\n" : "else")));
+              .replaceAll(each -> Matcher.quoteReplacement(branches(each.group(1)) + "end\n"));
       return PART.matcher(chained)
           .replaceAll(part -> Matcher.quoteReplacement(script(part.group(1))));
     }

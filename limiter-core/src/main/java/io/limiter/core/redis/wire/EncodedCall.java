@@ -13,7 +13,9 @@ import io.limiter.core.StateKey;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.Mode;
 import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -26,9 +28,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EncodedCall extends CommandArgs<byte[], byte[]> {
 
-  /** The unit in which the number of past charges is added to the mode byte of the first plan. */
-  private static final int PAST = 4;
-
   /** So many units of one call take Redis another microsecond. */
   private static final int COSTS_A_MICRO = 50;
 
@@ -37,24 +36,15 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
   private final Mode mode;
   private final Charge[] charges;
   private final EncodedStack[] stacks;
-  private final List<EncodedPast> past;
+  private final List<PastCharge> past;
   private final byte[][] keys;
   private final byte[][] arguments;
+
+  /** The index of the key of each charge; behind it is that of its ban, if there is one. */
+  private final int[] places;
+
   private final int micros;
   private final int slot;
-
-  /** Units that were taken while Redis was away, and the plan that records them. */
-  private record EncodedPast(PastCharge taken, EncodedStack stack) {
-
-    /** A key that only the first script with these units sets. */
-    StateKey marker() {
-      return new StateKey(taken.charge().key().tag(), "p." + taken.id());
-    }
-
-    byte[] age() {
-      return ascii(Long.toString(MICROSECONDS.convert(taken.age())));
-    }
-  }
 
   private EncodedCall(
       Function<StateKey, byte[]> names,
@@ -62,7 +52,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
       Mode mode,
       Charge[] charges,
       EncodedStack[] stacks,
-      List<EncodedPast> past) {
+      List<PastCharge> past) {
     super(ByteArrayCodec.INSTANCE);
     this.names = names;
     this.batching = batching;
@@ -70,35 +60,27 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
     this.charges = charges;
     this.stacks = stacks;
     this.past = past;
-    this.keys = new byte[charges.length + 2 * past.size()][];
-    this.arguments = new byte[2 * charges.length + 3 * past.size()][];
+    this.places = new int[charges.length];
+    int count = 0;
+    for (int i = 0; i < charges.length; i++) {
+      places[i] = count;
+      count += stacks[i].bans() ? 2 : 1;
+    }
+    this.keys = new byte[count][];
+    this.arguments = new byte[2 * charges.length][];
     int sum = 0;
     for (int i = 0; i < charges.length; i++) {
-      keys[i] = names.apply(charges[i].key());
+      StateKey key = charges[i].key();
+      keys[places[i]] = names.apply(key);
+      if (stacks[i].bans()) {
+        keys[places[i] + 1] = names.apply(key.ban());
+      }
       arguments[2 * i] = stacks[i].argument(mode, charges[i]);
       arguments[2 * i + 1] = stacks[i].ttl();
       sum += stacks[i].micros() + charges[i].cost() / COSTS_A_MICRO;
     }
     this.micros = sum;
     this.slot = batching != null && batching.bySlot.getAsBoolean() ? SlotHash.getSlot(keys[0]) : 0;
-    if (!past.isEmpty()) {
-      addPast();
-    }
-  }
-
-  private void addPast() {
-    arguments[0] = arguments[0].clone();
-    arguments[0][0] += (byte) (PAST * past.size());
-    int nextKey = charges.length;
-    int next = 2 * charges.length;
-    for (EncodedPast one : past) {
-      Charge charge = one.taken().charge();
-      keys[nextKey++] = names.apply(charge.key());
-      keys[nextKey++] = names.apply(one.marker());
-      arguments[next++] = one.stack().argument(Mode.RECORD, charge);
-      arguments[next++] = one.stack().ttl();
-      arguments[next++] = one.age();
-    }
   }
 
   /** A call that always goes alone. */
@@ -126,14 +108,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
       charges[i] = request.charge(i);
       stacks[i] = encoded.apply(charges[i].stack());
     }
-    List<EncodedPast> past = List.of();
-    if (!request.past().isEmpty()) {
-      past =
-          request.past().stream()
-              .map(one -> new EncodedPast(one, encoded.apply(one.charge().stack())))
-              .toList();
-    }
-    return new EncodedCall(names, batching, mode, charges, stacks, past);
+    return new EncodedCall(names, batching, mode, charges, stacks, request.past());
   }
 
   /** Returns a call with only these charges, in this order. */
@@ -144,15 +119,29 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
       some[i] = charges[indexes[i]];
       theirs[i] = stacks[indexes[i]];
     }
-    List<EncodedPast> theirPast =
-        past.stream()
-            .filter(
-                one ->
-                    Arrays.stream(some)
-                        .anyMatch(
-                            charge -> charge.key().tag().equals(one.taken().charge().key().tag())))
-            .toList();
-    return new EncodedCall(names, batching, partMode, some, theirs, theirPast);
+    return new EncodedCall(names, batching, partMode, some, theirs, past);
+  }
+
+  /**
+   * Takes the past units under the keys of this call, to be recorded before it: of each the key,
+   * then the arguments of {@code decide.lua}.
+   */
+  public List<byte[][]> takeRecords() {
+    List<byte[][]> records = new ArrayList<>(0);
+    for (PastCharge some : past) {
+      for (int c = 0; c < charges.length; c++) {
+        if (charges[c].key().equals(some.charge().key()) && some.take()) {
+          records.add(
+              new byte[][] {
+                keys[places[c]],
+                stacks[c].argumentOfRules(Mode.RECORD, some.charge()),
+                stacks[c].ttl(),
+                ascii(Long.toString(Math.max(1, MICROSECONDS.convert(some.age()))))
+              });
+        }
+      }
+    }
+    return records;
   }
 
   public int size() {
@@ -171,14 +160,14 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
     return mode;
   }
 
-  /** One for each charge, followed by those of the past charges. */
+  /** One for each charge, each followed by that of its ban, if there is one. */
   public byte[][] keys() {
     return keys;
   }
 
   /** The key of a charge. */
   public byte[] key(int charge) {
-    return keys[charge];
+    return keys[places[charge]];
   }
 
   /** The arguments after the keys. */
@@ -196,11 +185,37 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
     return micros;
   }
 
-  /**
-   * Whether the call may share a command. One that records past charges, or takes long, goes alone.
-   */
+  /** Whether the call may share a command. One that takes long goes alone. */
   public boolean mayShare() {
-    return batching != null && past.isEmpty() && micros <= DecisionBatching.MAX_MICROS;
+    return batching != null && micros <= DecisionBatching.MAX_MICROS;
+  }
+
+  /**
+   * Whether the call is one charge with a ban: two keys of one slot. While the slot migrates, they
+   * are asked one after the other, by {@link #planOfRules} and {@link #planOfBan}.
+   */
+  public boolean isOneWithBan() {
+    return charges.length == 1 && stacks[0].bans();
+  }
+
+  /** The plan of the only charge without its ban. */
+  public byte[] planOfRules(Mode asked) {
+    return stacks[0].argumentOfRules(asked, charges[0]);
+  }
+
+  /** A plan that asks for the ban of the only charge, or counts a violation. */
+  public byte[] planOfBan(Mode asked) {
+    return stacks[0].ofBan(asked);
+  }
+
+  /** Joins the replies to {@link #planOfRules} and {@link #planOfBan}. */
+  public byte[] join(byte[] ofRules, double banMicros) {
+    byte[] joined = Arrays.copyOf(ofRules, ofRules.length + Double.BYTES);
+    ByteBuffer.wrap(joined).putDouble(ofRules.length, banMicros);
+    if (banMicros > 0) {
+      joined[0] = DecideReply.BANNED;
+    }
+    return joined;
   }
 
   /**

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
-import static java.util.concurrent.TimeUnit.MICROSECONDS;
-
-import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
@@ -13,54 +10,36 @@ import io.limiter.core.state.CellReadout;
 import io.limiter.core.store.Mode;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
-import java.util.zip.CRC32;
 
 /**
- * The rules of a stack that keep numbers, and its ban: their part of the plan, and of the reply;
- * {@code decide.lua} and {@code cells.lua} describe both.
+ * The rules of a stack that keep numbers: their part of the plan, and of the reply; {@code
+ * decide.lua} and {@code cells.lua} describe both.
  */
 final class EncodedCells {
 
-  /** Bytes before the first cell's fingerprint. */
-  private static final int HEADER = 24;
+  /** Bytes of the code of a cell before its parameters. */
+  private static final int CODE = 3;
 
-  /** A bit of the layout fingerprint that distinguishes cells from a log. */
-  static final int CELLS = 1 << 31;
-
-  /** The algorithm of a ban, and its fingerprint. */
-  static final int BAN = 9;
-
-  /** The fingerprint of the first cell, which describes the others. */
-  static final int DESCRIPTION = 10;
-
-  /** The longest time that the layout fingerprint can hold, four years. */
-  private static final long MOST_SECONDS = (1 << Cell.MOST_EXPONENT) - 1;
-
+  /** In the order of the state. */
   private final List<Rule> rules;
-  private final Optional<BanRule> ban;
+
   private final List<CustomAlgorithm> algorithms;
 
   /** The cell of each rule that is fully replenished. */
   private final Cell[] neverUsed;
 
-  private final byte[] unused;
-  private final int replyLength;
+  private final int numbers;
 
   /**
-   * @param rules rules without a log; may be empty if there is a ban
+   * @param rules rules without a log, in the order of the state
    */
-  EncodedCells(List<Rule> rules, Optional<BanRule> ban, List<CustomAlgorithm> algorithms) {
+  EncodedCells(List<Rule> rules, List<CustomAlgorithm> algorithms) {
     this.rules = rules;
-    this.ban = ban;
     this.algorithms = algorithms;
     this.neverUsed = rules.stream().map(Cell::unused).toArray(Cell[]::new);
-    this.unused = state();
-    int numbers = Arrays.stream(neverUsed).mapToInt(Cell::size).sum();
-    this.replyLength = 8 + 8 * numbers + (bans() ? 8 * Cell.BAN_SIZE + 8 : 0);
+    this.numbers = Arrays.stream(neverUsed).mapToInt(Cell::size).sum();
   }
 
   /** Whether {@link #codes} change with time. */
@@ -68,35 +47,19 @@ final class EncodedCells {
     return Arrays.stream(neverUsed).anyMatch(Cell::isZoned);
   }
 
-  private boolean bans() {
-    return ban.isPresent();
-  }
-
   /** The number of cells. */
   int size() {
-    return rules.size() + (bans() ? 1 : 0);
+    return rules.size();
   }
 
-  /** The layout fingerprint, with which the cells of these rules begin. */
-  int fingerprint() {
-    return ByteBuffer.wrap(unused).getInt();
+  /** Length in a head: the time of the first write, and the numbers. */
+  int length() {
+    return 8 + 8 * numbers;
   }
 
   /** The longest time that a rule's cell is needed for after it was written. */
   long memoryMicros() {
     return Arrays.stream(neverUsed).mapToLong(Cell::memoryMicros).max().orElse(0);
-  }
-
-  /** The longest time that any cell may be needed for; usually only the script can compute it. */
-  private long mostSeconds() {
-    long micros = memoryMicros();
-    for (Cell cell : neverUsed) {
-      micros = Math.max(micros, cell.longestMemoryMicros());
-    }
-    if (ban.isPresent()) {
-      micros = Math.max(micros, Cell.memoryMicros(ban.get()));
-    }
-    return Math.min(MOST_SECONDS, micros / 1_000_000 + 1);
   }
 
   /**
@@ -108,161 +71,69 @@ final class EncodedCells {
     ByteArrayOutputStream codes = new ByteArrayOutputStream();
     for (int r = 0; r < neverUsed.length; r++) {
       double[] plan = neverUsed[r].plan(rules.get(r), wallMicros);
-      codes.writeBytes(
-          rules.get(r) instanceof CustomRule custom
-              ? codeOfCustom(custom, plan)
-              : code(neverUsed[r].algorithm().number(), plan));
+      ByteBuffer code = ByteBuffer.allocate(CODE + 8 * plan.length);
+      code.put((byte) number(rules.get(r), neverUsed[r]));
+      code.put((byte) neverUsed[r].size()).put((byte) code.capacity());
+      for (double number : plan) {
+        code.putDouble(number);
+      }
+      codes.writeBytes(code.array());
     }
-    ban.ifPresent(known -> codes.writeBytes(codeOf(known)));
     return codes.toByteArray();
   }
 
-  private static byte[] code(int algorithm, double... plan) {
-    ByteBuffer code = ByteBuffer.allocate(1 + 8 * plan.length).put((byte) algorithm);
-    for (double number : plan) {
-      code.putDouble(number);
+  /** The number of a rule's algorithm in the scripts. */
+  private int number(Rule rule, Cell cell) {
+    if (!(rule instanceof CustomRule custom)) {
+      return cell.algorithm().number();
     }
-    return code.array();
-  }
-
-  private static byte[] codeOf(BanRule ban) {
-    return code(
-        BAN,
-        Cell.doubles(
-            ban.violations(),
-            MICROSECONDS.convert(ban.within()),
-            MICROSECONDS.convert(ban.time()),
-            ban.growth(),
-            MICROSECONDS.convert(ban.longest())));
-  }
-
-  /** Also has the number of values, and of parameters. */
-  private byte[] codeOfCustom(CustomRule rule, double[] plan) {
     int known = 0;
     while (known < algorithms.size()
-        && !algorithms.get(known).name().equals(rule.algorithm().name())) {
+        && !algorithms.get(known).name().equals(custom.algorithm().name())) {
       known++;
     }
     if (known == algorithms.size()) {
       throw new IllegalArgumentException(
           "The rule '%s' uses the algorithm '%s', which the Redis store does not have: pass it to the store when it is created"
-              .formatted(rule.name(), rule.algorithm().name()));
+              .formatted(rule.name(), custom.algorithm().name()));
     }
-    int parameters = rule.parameters().size();
-    ByteBuffer code = ByteBuffer.allocate(3 + 8 * plan.length);
-    code.put((byte) (CellAlgorithm.CUSTOM.number() + known));
-    code.put((byte) rule.algorithm().stateSize());
-    for (int n = 0; n < plan.length; n++) {
-      if (n == plan.length - parameters) {
-        code.put((byte) parameters);
-      }
-      code.putDouble(plan[n]);
-    }
-    return code.array();
+    return CellAlgorithm.CUSTOM.number() + known;
   }
 
-  /** The cells of rules that are fully replenished. */
-  byte[] unused() {
-    return unused;
-  }
-
-  private byte[] state() {
-    int[] sizes = new int[size()];
-    int numbers = 1 + sizes.length;
-    for (int c = 0; c < sizes.length; c++) {
-      sizes[c] = c < neverUsed.length ? neverUsed[c].size() : Cell.BAN_SIZE;
-      numbers += sizes[c];
-    }
-    int all = sizes.length + 1;
-    ByteBuffer state = ByteBuffer.allocate(HEADER + 5 * all + 8 * numbers);
-    state.putInt(0).putInt(CELLS + all).putDouble(0).putDouble(0);
-    state.putInt(DESCRIPTION).put((byte) all);
-    for (int c = 0; c < sizes.length; c++) {
-      state
-          .putInt(c < neverUsed.length ? fingerprint(neverUsed[c].meaning()) : BAN)
-          .put((byte) sizes[c]);
-    }
-    state.putDouble(-1); // written by the script, when it first writes any of them
-    for (int c = 0; c < sizes.length; c++) {
-      state.putLong(c < neverUsed.length ? description(neverUsed[c]) : descriptionOfBan());
-    }
-    // Includes the descriptions: rules that are needed for longer are different, though cells may
-    // serve both.
-    CRC32 crc = new CRC32();
-    crc.update(state.array(), 0, state.position());
-    // And the time to live, which a script mostly leaves as it is.
-    crc.update(ByteBuffer.allocate(Long.BYTES).putLong(0, memoryMicros()).array());
-    for (int c = 0; c < sizes.length; c++) {
-      state.putDouble(c < neverUsed.length ? -1 : 0);
-      state.position(state.position() + 8 * (sizes[c] - 1));
-    }
-    // 0 marks cells of several stacks, and a log without the cursors of any stack.
-    return state
-        .putInt(0, crc.getValue() == 0 ? 1 : (int) crc.getValue())
-        .putInt(4, CELLS + 16 * (int) mostSeconds() + all)
-        .array();
-  }
-
-  private static int fingerprint(String meaning) {
-    CRC32 crc = new CRC32();
-    crc.update(meaning.getBytes(StandardCharsets.UTF_8));
-    return (int) crc.getValue();
-  }
-
-  /** What the first cell says about another one, for rules of other stacks. */
-  private static long description(Cell cell) {
-    return description(cell.algorithm().kind(), cell.longestMemoryMicros(), cell.scale());
-  }
-
-  private long descriptionOfBan() {
-    return ban.map(known -> description(0, Cell.memoryMicros(known), 0)).orElseThrow();
-  }
-
-  private static long description(int kind, long memoryMicros, long scale) {
-    return ((long) kind << 56) + ((long) Cell.exponent(memoryMicros) << 48) + scale;
-  }
-
-  /** Length of the reply. */
+  /** Length of the reply, without the time of the decision. */
   int replyLength() {
-    return replyLength;
+    return 8 * numbers;
   }
 
   /**
    * Reads the reply to a call.
    *
-   * @param offset where the reply of the cells begins, with their time
+   * @param offset where the reply of the cells begins
    */
-  Readout read(ByteBuffer reply, int offset, Mode mode, int cost) {
-    long nowMicros = (long) DecideReply.timeMicros(reply.getDouble(offset), DecideReply.LATEST);
+  Readout read(ByteBuffer reply, int offset, long nowMicros, Mode mode, int cost) {
     CellReadout[] readouts = new CellReadout[rules.size()];
-    int at = offset + 8;
+    int at = offset;
     for (int r = 0; r < readouts.length; r++) {
-      double[] numbers = new double[neverUsed[r].size()];
-      for (int n = 0; n < numbers.length; n++) {
+      double[] values = new double[neverUsed[r].size()];
+      for (int n = 0; n < values.length; n++) {
         double number = reply.getDouble(at + 8 * n);
-        numbers[n] = rules.get(r) instanceof CustomRule ? DecideReply.finite(number) : number;
+        values[n] = rules.get(r) instanceof CustomRule ? DecideReply.finite(number) : number;
       }
-      at += 8 * numbers.length;
+      at += 8 * values.length;
       readouts[r] =
-          neverUsed[r].stored(nowMicros, numbers).read(rules.get(r), nowMicros, cost, mode);
+          neverUsed[r].stored(nowMicros, values).read(rules.get(r), nowMicros, cost, mode);
       DecideReply.remainingBefore(readouts[r].remainingBefore(), rules.get(r).capacity());
     }
-    double banMicros = bans() ? reply.getDouble(at + 8 * Cell.BAN_SIZE) : 0;
-    return new Readout(
-        readouts, bans(), (long) DecideReply.timeMicros(banMicros, DecideReply.LATEST));
+    return new Readout(readouts);
   }
 
-  /** The numbers of the cells, and of the ban. Rules are given by their index among those here. */
+  /** The numbers of the cells. Rules are given by their index among those here. */
   static final class Readout {
 
     private final CellReadout[] readouts;
-    private final boolean bans;
-    private final long banMicros;
 
-    Readout(CellReadout[] readouts, boolean bans, long banMicros) {
+    Readout(CellReadout[] readouts) {
       this.readouts = readouts;
-      this.bans = bans;
-      this.banMicros = banMicros;
     }
 
     long remainingBefore(int rule) {
@@ -284,9 +155,9 @@ final class EncodedCells {
           DecideReply.timeMicros((double) readouts[rule].delayMicros(), DecideReply.LATEST);
     }
 
-    /** The units that an admitted call takes from each cell; the ban, which is last, gives none. */
+    /** The units that an admitted call takes from each cell. */
     int[] taken() {
-      int[] units = new int[readouts.length + (bans ? 1 : 0)];
+      int[] units = new int[readouts.length];
       for (int c = 0; c < readouts.length; c++) {
         units[c] = (int) readouts[c].units();
       }
@@ -300,10 +171,6 @@ final class EncodedCells {
         longest = Math.max(longest, readout.departureParts());
       }
       return longest;
-    }
-
-    long banMicros() {
-      return banMicros;
     }
   }
 }

@@ -12,20 +12,17 @@ import java.nio.ByteBuffer;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
-import java.util.zip.CRC32;
 
 /** The rules of a stack that share one log of units; {@code log.lua} describes it. */
 public final class EncodedLog {
 
-  private static final int HEADER = 37;
-  private static final int VERSION = 16;
+  /** Bytes of a head before the cursors. */
+  static final int HEAD = 36;
 
   private final byte[] plan;
-  private final int fingerprint;
   private final int[] wireOrder;
   private final long[] counts;
   private final long[] windowsMicros;
-  private final long longestMicros;
   private final RuleStack stack;
 
   public EncodedLog(List<LoggedRule> declared) {
@@ -37,23 +34,13 @@ public final class EncodedLog {
     this.counts = declared.stream().mapToLong(LoggedRule::count).toArray();
     this.windowsMicros =
         declared.stream().mapToLong(rule -> MICROSECONDS.convert(rule.window())).toArray();
-    this.longestMicros = MICROSECONDS.convert(rules.get(0).window());
-    ByteBuffer numbers = ByteBuffer.allocate(16 * rules.size());
+    ByteBuffer numbers = ByteBuffer.allocate(16 * rules.size() + 4);
     for (LoggedRule rule : rules) {
       numbers
           .putDouble((double) rule.count())
           .putDouble((double) MICROSECONDS.convert(rule.window()));
     }
-    CRC32 crc = new CRC32();
-    crc.update(numbers.array());
-    // 0 marks a log without the cursors of any stack.
-    this.fingerprint = crc.getValue() == 0 ? 1 : (int) crc.getValue();
-    ByteBuffer all = ByteBuffer.allocate(numbers.capacity() + HEADER + 4 * rules.size());
-    all.put(numbers.array());
-    all.putInt(fingerprint).putInt(0).putDouble(0).putDouble(0);
-    all.putInt((int) stack.kept()).putDouble((double) longestMicros);
-    all.put((byte) (VERSION + rules.size()));
-    this.plan = all.array();
+    this.plan = numbers.putInt((int) stack.kept()).array();
   }
 
   /** The number of rules. */
@@ -61,34 +48,33 @@ public final class EncodedLog {
     return windowsMicros.length;
   }
 
-  /** The layout fingerprint, with which a log of these rules begins. */
-  int fingerprint() {
-    return fingerprint;
-  }
-
-  /** The rules in the encoding of a plan, and the header of an empty log. */
+  /** The rules in the encoding of a plan, and the most units that they need. */
   public byte[] plan() {
     return plan;
   }
 
-  /** How long the log is needed after it was written. */
-  long memoryMicros() {
-    return longestMicros;
+  /** Length of the head of a value with this log, without cells. */
+  int headLength() {
+    return HEAD + 4 * size();
   }
 
-  /** Length of the reply. */
+  /** How long the log is needed after it was written. */
+  long memoryMicros() {
+    return stack.horizonMicros();
+  }
+
+  /** Length of the reply, without the time of the decision. */
   int replyLength() {
-    return 16 + 12 * wireOrder.length;
+    return 8 + 12 * wireOrder.length;
   }
 
   /**
    * Checks that the numbers of a reply are possible.
    *
-   * @param offset where the reply of the log begins, with its time
+   * @param offset where the reply of the log begins
    * @throws StoreException if they are not
    */
   void check(ByteBuffer reply, int offset, Mode mode, int cost) {
-    DecideReply.timeMicros(reply.getDouble(offset), DecideReply.LATEST);
     for (int rule = 0; rule < counts.length; rule++) {
       long remainingBefore =
           DecideReply.remainingBefore(remainingBefore(reply, offset, rule), counts[rule]);
@@ -118,17 +104,20 @@ public final class EncodedLog {
     return micros < 0 ? DecisionReadout.NEVER : Math.min(micros, windowsMicros[rule]);
   }
 
-  /** See {@link DecisionReadout#resetAfterMicros}. */
-  long resetAfterMicros(ByteBuffer reply, int offset, int rule, boolean taken) {
-    double newestMicros = reply.getDouble(offset + 8);
-    long sinceMicros =
-        newestMicros == 0 ? windowsMicros[rule] : (long) (reply.getDouble(offset) - newestMicros);
+  /**
+   * See {@link DecisionReadout#resetAfterMicros}.
+   *
+   * @param nowMicros the time of the decision
+   */
+  long resetAfterMicros(ByteBuffer reply, int offset, int rule, boolean taken, double nowMicros) {
+    double newestMicros = reply.getDouble(offset);
+    long sinceMicros = newestMicros == 0 ? windowsMicros[rule] : (long) (nowMicros - newestMicros);
     return taken || sinceMicros < 0
         ? windowsMicros[rule]
         : Math.max(0, windowsMicros[rule] - sinceMicros);
   }
 
   private int at(int offset, int rule) {
-    return offset + 16 + 12 * wireOrder[rule];
+    return offset + 8 + 12 * wireOrder[rule];
   }
 }

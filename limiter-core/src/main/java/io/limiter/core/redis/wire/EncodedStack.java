@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.Charge;
+import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
@@ -13,18 +16,27 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stack of rules in the encoding of the scripts; created once for each stack. It has one part for
- * the rules with a log, and one for those that keep numbers. Each part has its own reply; both
- * share one key.
+ * A stack of rules in the encoding of the scripts; created once for each stack. It has a part for
+ * the rules with a log, one for those that keep numbers, and one for the ban. Each part has its own
+ * reply. The rules share one key; the ban has its own.
  */
 public final class EncodedStack {
 
-  /** The status of the charge, before the replies of the parts. */
+  /** The status of the charge and the time of the decision, before the replies of the parts. */
   static final int STATUS = 1;
+
+  private static final int BEGIN = STATUS + 8;
+
+  private static final int BAN_REPLY = 8;
+
+  /** Bytes of the reply to a plan that is a ban alone. */
+  static final int BAN_ALONE_REPLY = BEGIN + BAN_REPLY;
 
   /** A log of no more units is short: it is read and written as a whole. */
   private static final int EXACT_SIZE_UNITS = 118;
@@ -32,16 +44,30 @@ public final class EncodedStack {
   /** A key outlives its use by this time, so that it cannot expire while a script runs. */
   private static final long SLACK_MILLIS = 1_000;
 
-  /** Mode, cost, sizes, fingerprint, fingerprint of the log, length of the cells. */
-  private static final int PREAMBLE = 1 + 4 + 1 + 4 + 4 + 2;
+  /** Mode, cost, sizes, place of the ban, length of the head, memory. */
+  static final int PREAMBLE = 1 + 4 + 1 + 1 + 2 + 8;
+
+  /** Bytes of a head without a log and cells. */
+  static final int HEAD = 32;
 
   /** How often the nearest change of clocks, which the plan contains, is looked up. */
   private static final long RENEWED_MICROS = Duration.ofHours(1).toNanos() / 1_000;
 
+  /** Where a plan has a ban: nowhere, beside the rules, or alone. */
+  static final byte NO_BAN = 0;
+
+  static final byte BESIDE = 1;
+  static final byte ALONE = 2;
+
+  /** Bytes of the parameters of a ban in a plan. */
+  static final int BAN_PLAN = 40;
+
   private final @Nullable EncodedLog log;
   private final @Nullable EncodedCells cells;
+  private final Optional<BanRule> ban;
   private final LongSupplier wallMicros;
   private final boolean zoned;
+  private final long memoryMicros;
   private final byte[] ttl;
   private final int micros;
   private final boolean[] logged;
@@ -55,7 +81,6 @@ public final class EncodedStack {
    */
   public EncodedStack(RuleStack stack, List<CustomAlgorithm> algorithms, LongSupplier wallMicros) {
     List<LoggedRule> inLog = new ArrayList<>();
-    List<Rule> counted = new ArrayList<>();
     int size = stack.rules().size();
     logged = new boolean[size];
     indexInPart = new int[size];
@@ -65,21 +90,24 @@ public final class EncodedStack {
         indexInPart[r] = inLog.size();
         inLog.add(rule);
       } else {
-        indexInPart[r] = counted.size();
-        counted.add(stack.rules().get(r));
+        indexInPart[r] = stack.place(r);
       }
     }
     log = inLog.isEmpty() ? null : new EncodedLog(inLog);
-    cells =
-        counted.isEmpty() && stack.ban().isEmpty()
-            ? null
-            : new EncodedCells(counted, stack.ban(), algorithms);
-    replyLength = STATUS + logLength() + (cells == null ? 0 : cells.replyLength());
+    List<Rule> counted = IntStream.range(0, stack.cells()).mapToObj(stack::cellRule).toList();
+    cells = counted.isEmpty() ? null : new EncodedCells(counted, algorithms);
+    ban = stack.ban();
+    replyLength =
+        BEGIN
+            + logLength()
+            + (cells == null ? 0 : cells.replyLength())
+            + (ban.isPresent() ? BAN_REPLY : 0);
     micros = micros(stack);
     this.wallMicros = wallMicros;
     this.zoned = cells != null && cells.isZoned();
-    long memoryMicros =
-        Math.max(log == null ? 0 : log.memoryMicros(), cells == null ? 0 : cells.memoryMicros());
+    this.memoryMicros =
+        Math.max(log == null ? 0 : log.memoryMicros(), cells == null ? 0 : cells.memoryMicros())
+            + stack.banMicros();
     this.ttl =
         Long.toString((memoryMicros + memoryMicros / 16 + 999) / 1_000 + SLACK_MILLIS)
             .getBytes(StandardCharsets.US_ASCII);
@@ -107,36 +135,62 @@ public final class EncodedStack {
     return micros;
   }
 
-  /** The encoded plan at some time. */
+  /** The encoded plans at some time. */
   private final class Encoded {
     final long madeAtMicros;
     final byte[] plan;
     final byte[] acquireOne;
 
+    /** Without the ban: units that were taken have nothing to do with it. */
+    final byte[] rules;
+
     Encoded(long nowMicros) {
       this.madeAtMicros = nowMicros;
-      this.plan = encode(nowMicros);
-      this.acquireOne = with(code(Mode.ACQUIRE, false), 1);
-    }
-
-    byte[] with(byte mode, int cost) {
-      byte[] argument = plan.clone();
-      ByteBuffer.wrap(argument).put(mode).putInt(cost);
-      return argument;
+      this.rules = encode(NO_BAN, nowMicros);
+      this.plan = ban.isPresent() ? encode(BESIDE, nowMicros) : rules;
+      this.acquireOne = with(plan, code(Mode.ACQUIRE, false), 1);
     }
   }
 
-  private byte[] encode(long nowMicros) {
+  private static byte[] with(byte[] plan, byte mode, int cost) {
+    byte[] argument = plan.clone();
+    ByteBuffer.wrap(argument).put(mode).putInt(cost);
+    return argument;
+  }
+
+  private byte[] encode(byte banPlace, long nowMicros) {
     byte[] logPlan = log == null ? new byte[0] : log.plan();
-    byte[] unused = cells == null ? new byte[0] : cells.unused();
     byte[] codes = cells == null ? new byte[0] : cells.codes(nowMicros);
-    int fingerprint = log == null ? 0 : log.fingerprint();
+    byte[] banPlan = banPlace == NO_BAN ? new byte[0] : ban.map(this::encode).orElseThrow();
+    int head = (log == null ? HEAD : log.headLength()) + (cells == null ? 0 : cells.length());
     ByteBuffer plan =
-        ByteBuffer.allocate(PREAMBLE + logPlan.length + unused.length + codes.length).position(5);
+        ByteBuffer.allocate(PREAMBLE + banPlan.length + logPlan.length + codes.length + head)
+            .position(5);
     plan.put((byte) (16 * (log == null ? 0 : log.size()) + (cells == null ? 0 : cells.size())));
-    plan.putInt(cells == null ? fingerprint : cells.fingerprint()).putInt(fingerprint);
-    plan.putShort((short) unused.length);
-    return plan.put(logPlan).put(unused).put(codes).array();
+    plan.put(banPlace).putShort((short) head).putDouble((double) memoryMicros);
+    return plan.put(logPlan).put(codes).put(banPlan).array();
+  }
+
+  private byte[] encode(BanRule rule) {
+    ByteBuffer plan = ByteBuffer.allocate(BAN_PLAN).putDouble(rule.violations());
+    plan.putDouble((double) MICROSECONDS.convert(rule.within()));
+    plan.putDouble((double) MICROSECONDS.convert(rule.time()));
+    return plan.putDouble(rule.growth())
+        .putDouble((double) MICROSECONDS.convert(rule.longest()))
+        .array();
+  }
+
+  /** A plan that only asks for the ban, or counts a violation. */
+  byte[] ofBan(Mode mode) {
+    byte[] plan =
+        ByteBuffer.allocate(PREAMBLE + BAN_PLAN)
+            .put(code(mode, false))
+            .putInt(1)
+            .put((byte) 0)
+            .put(ALONE)
+            .array();
+    System.arraycopy(ban.map(this::encode).orElseThrow(), 0, plan, PREAMBLE, BAN_PLAN);
+    return plan;
   }
 
   private Encoded current() {
@@ -156,13 +210,17 @@ public final class EncodedStack {
     Encoded known = current();
     return mode == Mode.ACQUIRE && charge.cost() == 1 && !charge.observed()
         ? known.acquireOne
-        : known.with(code(mode, charge.observed()), charge.cost());
+        : with(known.plan, code(mode, charge.observed()), charge.cost());
+  }
+
+  /** The same without the ban. */
+  public byte[] argumentOfRules(Mode mode, Charge charge) {
+    return with(current().rules, code(mode, charge.observed()), charge.cost());
   }
 
   /** The plan of a call that took so many units, for {@code refund.lua} and {@code renew.lua}. */
   public byte[] ofTaken(int cost) {
-    Encoded known = current();
-    return cost == 1 ? known.acquireOne : known.with(code(Mode.ACQUIRE, false), cost);
+    return with(current().rules, code(Mode.ACQUIRE, false), cost);
   }
 
   /** The time to live of the key, in ms, as text. */
@@ -186,13 +244,32 @@ public final class EncodedStack {
     return log;
   }
 
-  /** The rules that keep numbers, and the ban; null if there are none. */
+  /** The rules that keep numbers; null if there are none. */
   @Nullable EncodedCells cells() {
     return cells;
   }
 
-  /** Length of the reply of the log, behind which that of the cells begins. */
-  int logLength() {
+  /** Whether there is a ban, which has a key of its own. */
+  boolean bans() {
+    return ban.isPresent();
+  }
+
+  /** Where the reply of the log begins, after the status. */
+  int logOffset() {
+    return BEGIN - STATUS;
+  }
+
+  /** Where the reply of the cells begins, after the status. */
+  int cellsOffset() {
+    return BEGIN - STATUS + logLength();
+  }
+
+  /** Where the reply of the ban begins, after the status. */
+  int banOffset() {
+    return replyLength - BAN_REPLY - STATUS;
+  }
+
+  private int logLength() {
     return log == null ? 0 : log.replyLength();
   }
 
@@ -206,7 +283,7 @@ public final class EncodedStack {
     return indexInPart[rule];
   }
 
-  /** Length of the reply: the status, the log, and the cells. */
+  /** Length of the reply: the status, the time, the log, the cells, and the ban. */
   int replyLength() {
     return replyLength;
   }

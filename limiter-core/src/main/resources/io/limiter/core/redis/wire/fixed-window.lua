@@ -5,26 +5,22 @@
 --          the zone's offset from UTC before a change of its clocks, the time of that change, and the offset after it
 -- Numbers  start of the window, units used
 --
--- luacheck: read globals FIXED_WINDOW ALIGNED_WINDOW RECORD pack unpack plan
--- Of cells.lua, next-code.lua, refund.lua, converted.lua:
--- luacheck: read globals algorithm now cost mode firstNumber secondNumber cellBytes
--- luacheck: read globals takenAt units first second time
--- luacheck: globals planPos codePos cellPos remaining newCell
+-- luacheck: read globals FIXED_WINDOW RECORD pack unpack plan planPos value cellPos
+-- Of cells.lua, refund.lua:
+-- luacheck: read globals algorithm now cost mode firstNumber secondNumber takenAt units first second
+-- luacheck: globals remaining newCell
 -- Of the sections that include aligned-start:
 -- luacheck: read globals window phase changeTime offsetBefore offsetAfter
 -- luacheck: globals windowStart
 
 do
   --%begin decide
-  local count, window, start, used = firstNumber, secondNumber, unpack('>dd', cellBytes, cellPos)
-  cellPos = cellPos + 16
+  local count, window, start, used = firstNumber, secondNumber, unpack('>dd', value, cellPos)
   if algorithm == FIXED_WINDOW then
-    planPos = planPos + 17
     if not (used > 0 and start >= 0 and start <= now and now - start < window) then start, used = now, 0 end
   else
     local windowStart
-    local phase, offsetBefore, changeTime, offsetAfter = unpack('>dddd', plan, planPos + 17)
-    planPos = planPos + 49
+    local phase, offsetBefore, changeTime, offsetAfter = unpack('>dddd', plan, planPos + 19)
     --%fixed-window.aligned-start
     if not (used > 0 and start >= windowStart and start <= now) then used = 0 end
     start = windowStart
@@ -35,30 +31,9 @@ do
 end
 
 do
-  --%begin next
-  codePos = codePos + (algorithm == FIXED_WINDOW and 17 or 49)
-  --%end next
-end
-
-do
   --%begin give-back
   if takenAt >= first and second > 0 then newCell = pack('>dd', first, math.max(0, second - units)) end
   --%end give-back
-end
-
-do
-  --%begin convert
-  local _, _, window = unpack('>Bdd', plan, codePos)
-  local now, windowStart = time, math.max(0, first)
-  if algorithm == ALIGNED_WINDOW then
-    local phase, offsetBefore, changeTime, offsetAfter = unpack('>dddd', plan, codePos + 17)
-    --%fixed-window.aligned-start
-  end
-  -- What was used since the window started.
-  if second > 0 and first >= windowStart and first <= now and (algorithm == ALIGNED_WINDOW or now - first < window) then
-    newCell = pack('>dd', windowStart, second)
-  end
-  --%end convert
 end
 
 do -- sets windowStart to the start of the aligned window that contains the time `now`

@@ -1,27 +1,27 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Leaky bucket whose calls wait. `parts` are parts of a microsecond: an interval between two departures is a whole
--- number of them.
+-- number of them. How many depends on the count, so the cell says it.
 --
 -- Plan     parts of an interval, parts of a microsecond, most units that wait, longest wait in parts, 1 if calls depart
 --          in the order of their arrival
--- Numbers  time of the last write, parts from then until the next free departure, the gap
+-- Numbers  time of the last write, parts from then until the next free departure, the gap, parts of a microsecond
 --
 -- luacheck: read globals EXACT RECORD MAX_WAIT MAX_DEPARTURES MAX_QUEUE GAP_LENGTH_UNIT GAP_FIRST_UNIT
--- luacheck: read globals call pack unpack plan
--- Of cells.lua, next-code.lua, refund.lua, converted.lua:
--- luacheck: read globals i now cost mode arguments firstNumber secondNumber cellBytes
--- luacheck: read globals takenAt units unitsTaken first
--- luacheck: globals planPos codePos cellPos remaining newCell ttls second unit most
--- Of the sections that include gap:
--- luacheck: globals readGap
+-- luacheck: read globals pack unpack plan planPos value cellPos
+-- Of cells.lua, refund.lua:
+-- luacheck: read globals now cost mode firstNumber secondNumber takenAt units unitsTaken first partsWaited
+-- luacheck: globals need remaining newCell
+-- Of the sections that include gap, or stored-departures:
+-- luacheck: read globals rate storedRate
+-- luacheck: globals readGap ahead gap
 
 do
   --%begin decide
-  local unit, rate, queue, maxWait, fair = firstNumber, secondNumber, unpack('>ddd', plan, planPos + 17)
-  local last, ahead, gap = unpack('>ddd', cellBytes, cellPos) -- `ahead`: parts until the next free departure
+  local unit, rate, queue, maxWait, fair = firstNumber, secondNumber, unpack('>ddd', plan, planPos + 19)
+  local last, ahead, gap, storedRate = unpack('>dddd', value, cellPos) -- `ahead`: parts until the next free departure
   local gapFirst, gapLength, gapFree = 0, 0, 0
-  planPos, cellPos = planPos + 41, cellPos + 24
-  if last >= 0 and last <= now and ahead > 0 then
+  if last > 0 and last <= now and ahead > 0 then
+    --%leaky-bucket.stored-departures
     local maxAhead = MAX_WAIT * rate
     if maxAhead > MAX_DEPARTURES * unit then maxAhead = MAX_DEPARTURES * unit end
     maxAhead = maxAhead + (MAX_QUEUE + 1) * unit
@@ -47,57 +47,51 @@ do
   else
     ahead, gapFirst = ahead + unitsTaken * unit, gapFirst + unitsTaken
   end
-  local needed = (remaining >= cost or mode == RECORD) and ahead or aheadBefore
-  if needed > maxWait + unit then -- longer than after a call of cost 1
-    ttls = ttls or {}
-    ttls[i] = string.format('%.0f', math.max(math.ceil(needed / rate / 1000) + 1000, ttls[i] or arguments[2 * i]))
-  end
+  -- It is more than the plan's for a call of a higher cost than 1.
+  need = math.max(need, math.ceil(((remaining >= cost or mode == RECORD) and ahead or aheadBefore) / rate))
   gap = gapFree > 0 and gapFirst * GAP_FIRST_UNIT + gapLength * GAP_LENGTH_UNIT + gapFree or 0
-  newCell = pack('>ddd', now, ahead, gap)
+  newCell = pack('>dddd', now, ahead, gap, rate)
   --%end decide
 end
 
 do
-  --%begin next
-  codePos = codePos + 41
-  --%end next
-end
-
-do
   --%begin give-back
-  local _, unit, rate, _, _, fair = unpack('>Bddddd', plan, codePos)
-  local partsWaited = unpack('>d', plan, #plan - 7)
-  if partsWaited > 0 and units > 0 and units == unitsTaken then
+  local unit, rate, _, _, fair = unpack('>ddddd', plan, planPos + 3)
+  local ahead, gap, storedRate = unpack('>ddd', value, cellPos + 8)
+  if partsWaited > 0 and units > 0 and units == unitsTaken and ahead > 0 then
+    --%leaky-bucket.stored-departures
     local readGap
     --%leaky-bucket.gap
-    local redisTime, newest, shift = call('TIME'), unpack('>dd', cellBytes, 9)
-    local now = math.max(redisTime[1] * 1000000 + redisTime[2] + shift, newest)
-    local from = (second - partsWaited + (first - takenAt) * rate) / unit
-    local departures = math.ceil((second - (now - first) * rate) / unit) - 1
+    local from = (ahead - partsWaited + (first - takenAt) * rate) / unit
+    local departures = math.ceil((ahead - (now - first) * rate) / unit) - 1
     if first >= takenAt and from % 1 == 0 and from >= units and from <= departures then
-      local gapFirst, gapLength, gapFree = readGap(unpack('>d', cellBytes, cellPos + 16), departures)
+      local gapFirst, gapLength, gapFree = readGap(gap, departures)
       local earliest, behind = from, from - units
       if gapFree > 0 then -- one gap covers both, and what stands between them
         earliest, behind = math.max(gapFirst, from), math.min(gapFirst - gapLength, behind)
       end
       local length, free = earliest - behind, gapFree + units
       if free <= length then -- else some of them are free already
-        local gap = earliest * GAP_FIRST_UNIT + length * GAP_LENGTH_UNIT + free
+        gap = earliest * GAP_FIRST_UNIT + length * GAP_LENGTH_UNIT + free
         if fair == 0 and free == length and behind == 0 then -- the last departures: not handed out any more
-          second, gap = second - length * unit, 0
+          ahead, gap = ahead - length * unit, 0
         end
-        newCell = pack('>ddd', first, second, gap)
+        newCell = pack('>dddd', first, ahead, gap, rate)
       end
     end
   end
   --%end give-back
 end
 
-do
-  --%begin convert
-  local _, interval, _, queue, maxWait = unpack('>Bdddd', plan, codePos)
-  unit, most = interval, maxWait + (queue + 1) * interval
-  --%end convert
+do -- sets ahead, which is stored, to parts of this rule's microseconds; where another rule wrote it, the gap is gone
+  --%begin stored-departures
+  if not (storedRate > 0 and storedRate < EXACT and ahead < EXACT) then
+    ahead = 0
+  elseif storedRate ~= rate then
+    local whole = math.floor(ahead / storedRate)
+    ahead, gap = math.min(whole * rate + math.ceil((ahead - whole * storedRate) * rate / storedRate), EXACT - 1), 0
+  end
+  --%end stored-departures
 end
 
 -- Defines a function for the gap: the departures that abandoned calls gave up, as one series. Departures are numbered

@@ -25,9 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AssembledScriptsTest {
 
   private static final Path DIRECTORY = Path.of("target", "lua");
-  private static final List<String> OTHERS =
-      List.of(
-          "lift-bans.lua", "overrides.lua", "shared-settings.lua", "change-shared-settings.lua");
+  private static final List<String> OTHERS = List.of("overrides.lua", "shared-settings.lua");
   private static final List<CustomAlgorithm> CUSTOM =
       List.of(new FadingCounter(), new ScriptedAlgorithm());
 

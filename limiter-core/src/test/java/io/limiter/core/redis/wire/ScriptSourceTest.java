@@ -17,7 +17,6 @@ import io.limiter.core.redis.FakeRedis;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
-import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
@@ -35,7 +34,7 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -105,10 +104,8 @@ public class ScriptSourceTest {
             scripts.refund(),
             scripts.renew(),
             scripts.batch().orElseThrow(),
-            DecisionScripts.read("lift-bans.lua"),
             DecisionScripts.read("overrides.lua"),
-            DecisionScripts.read("shared-settings.lua"),
-            DecisionScripts.read("change-shared-settings.lua"))
+            DecisionScripts.read("shared-settings.lua"))
         .map(RedisScript::text)
         .toList();
   }
@@ -148,7 +145,7 @@ public class ScriptSourceTest {
         .isEqualTo(DecisionScripts.load().decide().sha());
     assertThat(redis.sent(0).arguments()).isEqualTo(redis.sent(1).arguments());
     assertThat(new String(((byte[][]) redis.sent(0).keys())[0], StandardCharsets.ISO_8859_1))
-        .matches("limiter:\\{[\\w-]{22}}:r");
+        .matches("limiter:\\{[\\w-]{22}}:r\\.[\\w-]{6}");
   }
 
   /** Each is defined twice, in Lua and in Java. */
@@ -165,15 +162,7 @@ public class ScriptSourceTest {
   /** The files that the scripts consist of, by name. */
   private static Map<String, String> files() {
     Map<String, String> files = new TreeMap<>();
-    List.of(
-            "decide",
-            "decide-batch",
-            "refund",
-            "renew",
-            "lift-bans",
-            "overrides",
-            "shared-settings",
-            "change-shared-settings")
+    List.of("decide", "decide-batch", "refund", "renew", "overrides", "shared-settings")
         .forEach(script -> collect(script, files));
     filesOfAlgorithms().forEach(file -> collect(file, files));
     return files;
@@ -209,30 +198,18 @@ public class ScriptSourceTest {
   void constantsOfTheScriptsAreThoseOfTheCode() {
     Map<String, Long> expected = new TreeMap<>();
     expected.put("EXACT", 1L << 53);
-    expected.put("MAX_WINDOW", MICROSECONDS.convert(Rule.MAX_WINDOW));
     Charge charge = Charge.of("limit", Subject.global(), RuleStack.of(List.of(LOGGED)));
     expected.put("PEEK", (long) stack(LOGGED).argument(Mode.PEEK, charge)[0]);
     expected.put("ACQUIRE", (long) stack(LOGGED).argument(Mode.ACQUIRE, charge)[0]);
     expected.put("RECORD", (long) stack(LOGGED).argument(Mode.RECORD, charge)[0]);
     expected.put("OBSERVE", (long) stack(LOGGED).argument(Mode.ACQUIRE, charge.observe())[0]);
 
-    byte[] log = new EncodedLog(List.of(LOGGED)).plan(); // of each rule 16 bytes, and a cursor
-    byte[] cells = new EncodedCells(List.of(WINDOW), Optional.empty(), List.of()).unused();
-    long plan = stack(LOGGED).argument(Mode.PEEK, charge).length - log.length;
-    expected.put("PLAN_HEADER", plan);
-    expected.put("LOG_HEADER", log.length - 16 - 4L);
-    // Two cells of 5 bytes, the first of which has a time and a description, the other two numbers.
-    expected.put("CELLS_HEADER", cells.length - 2 * 5 - 4 * 8L);
-    expected.put("PLAIN_HEADER", log[16 + 36] - 1L);
-    expected.put("SHARED_HEADER", log[16 + 36] - 1L + RuleStack.MAX_RULES);
-    expected.put("CELLS_MARK", Integer.toUnsignedLong(EncodedCells.CELLS));
-    expected.put("SECONDS_LIMIT", 1L << Cell.MOST_EXPONENT);
-    expected.put("MAX_CELLS", (long) Cell.MOST_CELLS);
-    expected.put("MAX_CELL_BYTES", (long) Cell.MOST_BYTES);
-
-    expected.put("BAN", (long) codeOfABan()[0]);
-    expected.put("DESCRIPTION", (long) EncodedCells.DESCRIPTION);
-    expected.put("BAN_SIZE", (long) Cell.BAN_SIZE);
+    expected.put("PLAN_HEADER", (long) EncodedStack.PREAMBLE);
+    expected.put("BAN_PLAN", (long) EncodedStack.BAN_PLAN);
+    expected.put("BESIDE", (long) EncodedStack.BESIDE);
+    expected.put("ALONE", (long) EncodedStack.ALONE);
+    expected.put("HEAD", (long) EncodedStack.HEAD);
+    expected.put("LOG_HEAD", (long) EncodedLog.HEAD);
     expected.put("GAP_LENGTH_UNIT", 1L << Cell.GAP_BITS);
     expected.put("GAP_FIRST_UNIT", 1L << (2 * Cell.GAP_BITS));
     expected.put("MAX_WAIT", MICROSECONDS.convert(LeakyBucketRule.MAX_WAIT));
@@ -245,14 +222,14 @@ public class ScriptSourceTest {
     long exactSizeUnits = constants.remove("EXACT_SIZE_UNITS");
     long page = constants.remove("PAGE");
     long firstRead = constants.remove("FIRST_READ");
-    assertThat(constants.remove("SHORTEST_VALUE")).isLessThan(Math.min(log.length, cells.length));
+    assertThat(constants.remove("LONGEST_LIFE"))
+        .as("a ban and the time for which it grows, a sixteenth longer")
+        .isGreaterThan(2 * MICROSECONDS.convert(Rule.MAX_WINDOW) * 17 / 16);
     assertThat(constants.remove("MAX_FIELDS")).isGreaterThan(SubjectOverride.MAX_OVERRIDES);
     assertThat(constants).isEqualTo(expected);
-    assertThat(expected.get("MAX_CELL_BYTES")).isLessThan(page);
-    assertThat(all(LAST_BYTE, 1)).containsOnly(text(firstRead));
+    assertThat(all(LAST_BYTE, 1).stream().filter(Objects::nonNull)).containsOnly(text(firstRead));
     assertThat(all(LAST_BYTE, 2)).containsOnly(text(page));
-    assertThat(expected.get("BAN")).isEqualTo(EncodedCells.BAN);
-    assertThat(expected.get("LOG_HEADER") + 4 * RuleStack.MAX_RULES + 8 * exactSizeUnits)
+    assertThat(expected.get("LOG_HEAD") + 4 * RuleStack.MAX_RULES + 8 * exactSizeUnits)
         .as("a page")
         .isLessThan(page);
   }
@@ -265,30 +242,23 @@ public class ScriptSourceTest {
         (algorithm, rule) -> {
           byte[] code = code(rule);
           assertThat(code[0]).as("%s", algorithm).isEqualTo((byte) algorithm.number());
-          algorithm
-              .script()
-              .ifPresent(
-                  file -> {
-                    String length = "\\b%s\\b".formatted(code.length);
-                    assertThat(section(file, "decide")).containsPattern("planPos \\+ " + length);
-                    assertThat(section(file, "next")).containsPattern(length);
-                    assertThat(algorithm.number())
-                        .isLessThan(CellAlgorithm.CUSTOM.number())
-                        .isNotEqualTo(EncodedCells.BAN);
-                  });
+          assertThat(code[1]).as("%s", algorithm).isEqualTo((byte) Cell.unused(rule).size());
+          assertThat(code[2]).as("%s", algorithm).isEqualTo((byte) code.length);
+          if (algorithm.script().isPresent()) {
+            assertThat(algorithm.number()).isLessThan(CellAlgorithm.CUSTOM.number());
+          }
         });
-    assertThat(RedisScript.read("next-code.lua")).contains("codePos + " + codeOfABan().length);
     assertThat(RULES.keySet().stream().map(CellAlgorithm::number)).doesNotHaveDuplicates();
   }
 
   /** A section of another name would be left out. */
   @Test
-  void anAlgorithmDecidesAndGivesBackAndConverts() {
+  void anAlgorithmDecidesAndGivesBack() {
     for (String file : filesOfAlgorithms()) {
       assertThat(SECTION.matcher(RedisScript.read(file + ".lua")).results())
           .as(file)
           .extracting(section -> section.group(1))
-          .startsWith("decide", "next", "give-back", "convert");
+          .startsWith("decide", "give-back");
     }
   }
 
@@ -321,26 +291,12 @@ public class ScriptSourceTest {
                     .noneMatch(string -> names.contains(string.group().replace("'", ""))));
   }
 
-  /** A key lives for a sixteenth and a second longer than it is needed. */
-  @Test
-  void theGraceOfAKeyIsThatOfItsTimeToLive() {
-    LoggedRule rule = SlidingWindowLog.of(1, SECOND.multipliedBy(16));
-    long ttlMicros = 1_000 * Long.parseLong(text(stack(rule).ttl()));
-    assertThat(constants(RedisScript.read("decide.lua")))
-        .containsEntry("GRACE", ttlMicros - MICROSECONDS.convert(SECOND.multipliedBy(17)));
-  }
-
   private static EncodedStack stack(Rule rule) {
     return new EncodedStack(RuleStack.of(List.of(rule)), List.of(), () -> 0);
   }
 
   private static byte[] code(Rule rule) {
-    return new EncodedCells(List.of(rule), Optional.empty(), List.of(new FadingCounter())).codes(0);
-  }
-
-  private static byte[] codeOfABan() {
-    BanRule ban = BanRule.of(1, SECOND, SECOND);
-    return new EncodedCells(List.of(), Optional.of(ban), List.of()).codes(0);
+    return new EncodedCells(List.of(rule), List.of(new FadingCounter())).codes(0);
   }
 
   /** The last of so many bytes. */
@@ -356,7 +312,7 @@ public class ScriptSourceTest {
   @Test
   void eachPartDeclaresTheLocalsOfOthersThatItUses() {
     Map<String, String> parts = files();
-    assertThat(parts).hasSize(24);
+    assertThat(parts).hasSize(16);
     parts.forEach(
         (name, text) -> {
           String code =
@@ -375,7 +331,7 @@ public class ScriptSourceTest {
               .doesNotHaveDuplicates()
               .allSatisfy(
                   local -> assertThat(code).containsPattern("(?<![.\\w])%s\\b".formatted(local)));
-          if (!Set.of("constants", "repeat").contains(name)) {
+          if (!name.equals("constants")) {
             assertThat(declared).as(name).isNotEmpty();
           }
         });
@@ -420,8 +376,7 @@ public class ScriptSourceTest {
   void onlyTheseCommandsAreRunAndEachByItsName() {
     assertThat(all(CALL, 1)).containsOnly("'");
     assertThat(commands())
-        .containsOnly(
-            "TIME", "GET", "GETRANGE", "STRLEN", "SET", "SETRANGE", "PTTL", "PEXPIRE", "DEL");
+        .containsOnly("TIME", "GET", "GETRANGE", "STRLEN", "SET", "SETRANGE", "PEXPIRE", "DEL");
     assertThat(all(CALL, 2)).containsAll(OF_HASHES);
   }
 }

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.resilience;
+
+import io.limiter.core.Charge;
+import io.limiter.core.Completion;
+import io.limiter.core.DecidedBy;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitRequest.PastCharge;
+import io.limiter.core.Reservation;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.Verdict;
+import io.limiter.core.resilience.KnownSubject.Admitted;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.LimitStore.KnownUse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One call that the store is asked about, and what this instance knows about its subjects: one for
+ * each charge, null where there is no room.
+ */
+final class KnownCall {
+
+  private final LimitRequest request;
+  private final @Nullable KnownSubject[] subjects;
+  private final LongSupplier nanos;
+  private final long askedNanos;
+  private final LimitRequest asked;
+
+  /**
+   * Records that the call is under way, first of all: later decisions of the fallback include it.
+   */
+  KnownCall(LimitRequest request, @Nullable KnownSubject[] subjects, LongSupplier nanos) {
+    this.request = request;
+    this.subjects = subjects;
+    this.nanos = nanos;
+    this.askedNanos = nanos.getAsLong();
+    boolean owes = false;
+    for (int c = 0; c < subjects.length; c++) {
+      KnownSubject subject = subjects[c];
+      owes |= subject != null && subject.sent(request.charge(c).cost());
+    }
+    this.asked = owes ? withReports() : request;
+  }
+
+  private LimitRequest withReports() {
+    List<PastCharge> past = new ArrayList<>();
+    for (KnownSubject subject : subjects) {
+      if (subject != null) {
+        subject.report(past, askedNanos);
+      }
+    }
+    return past.isEmpty() ? request : request.after(past);
+  }
+
+  LimitRequest request() {
+    return request;
+  }
+
+  /** The request with the units that its subjects have to report. */
+  LimitRequest asked() {
+    return asked;
+  }
+
+  long askedNanos() {
+    return askedNanos;
+  }
+
+  /** The store has answered in time. */
+  void answered(@Nullable Verdict verdict) {
+    learn(verdict);
+    end();
+  }
+
+  /** The call was not answered in time, or not sent. What the store did not take is kept. */
+  void unanswered() {
+    end();
+    for (PastCharge past : asked.past()) {
+      boolean kept = past.take();
+      for (int c = 0; kept && c < subjects.length; c++) {
+        KnownSubject subject = subjects[c];
+        if (subject != null && past.charge().key().equals(request.charge(c).key())) {
+          subject.unsent(past.charge().cost());
+        }
+      }
+    }
+  }
+
+  private void end() {
+    for (int c = 0; c < subjects.length; c++) {
+      KnownSubject subject = subjects[c];
+      if (subject != null) {
+        subject.answered(request.charge(c).cost());
+      }
+    }
+  }
+
+  /** Learns from a verdict, unless another store has decided it, or none. */
+  void learn(@Nullable Verdict verdict) {
+    if (subjects.length == 0 || verdict == null || verdict.decidedBy() != DecidedBy.STORE) {
+      return; // without a look at the rules, which a verdict may not have computed yet
+    }
+    long nowNanos = nanos.getAsLong();
+    int rule = 0;
+    for (int c = 0; c < subjects.length; c++) {
+      Charge charge = request.charge(c);
+      KnownSubject subject = subjects[c];
+      boolean guard = c == request.charges().size();
+      int next = rule + charge.stack().rules().size();
+      if (subject != null) {
+        subject.included(askedNanos);
+        if (guard ? verdict.duplicate().isPresent() : next <= verdict.rules().size()) {
+          // The others may be decided by other nodes, at other times.
+          long decidedMicros = c == 0 ? verdict.decidedAtMicros() : 0;
+          subject.learn(charge, verdict, guard ? -1 : rule, decidedMicros, askedNanos, nowNanos);
+        }
+      }
+      rule = next; // the guard is the last
+    }
+  }
+
+  /**
+   * Lets the fallback decide, starting from what is known.
+   *
+   * @param decide the decision of the store that adopts it; completes at once
+   */
+  <T> T decide(LimitStore local, Supplier<T> decide) {
+    List<Integer> known =
+        IntStream.range(0, subjects.length)
+            .filter(c -> subjects[c] != null)
+            .boxed()
+            .sorted(
+                Comparator.<Integer, String>comparing(c -> request.charge(c).key().tag())
+                    .thenComparing(c -> request.charge(c).key().name()))
+            .toList();
+    return adopted(known, local, decide);
+  }
+
+  /** Locks all subjects, always in one order, and lets the local store adopt what is known. */
+  private <T> T adopted(List<Integer> known, LimitStore local, Supplier<T> decide) {
+    if (known.isEmpty()) {
+      return decide.get();
+    }
+    int c = known.get(0);
+    KnownSubject subject = Objects.requireNonNull(subjects[c]);
+    synchronized (subject) {
+      KnownUse use = subject.useIfNews(request.charge(c), nanos.getAsLong());
+      if (use != null) {
+        local.adopt(request.charge(c), use);
+      }
+      return adopted(known.subList(1, known.size()), local, decide);
+    }
+  }
+
+  /**
+   * The fallback has admitted the call, whose units are not yet reported; the subjects are locked.
+   */
+  UnreportedReservation admitted(Verdict verdict) {
+    long nowNanos = nanos.getAsLong();
+    @Nullable Admitted[] groups = new @Nullable Admitted[subjects.length];
+    int rule = 0;
+    for (int c = 0; c < subjects.length; c++) {
+      KnownSubject subject = subjects[c];
+      Charge charge = request.charge(c);
+      long used = 0;
+      if (c < request.charges().size()) {
+        for (int r = 0; r < charge.stack().rules().size(); r++) {
+          used = Math.max(used, used(verdict.rules().get(rule++)));
+        }
+      } else {
+        used = used(verdict.duplicate().orElseThrow());
+      }
+      if (subject != null) {
+        groups[c] = subject.admitted(charge, used, nowNanos);
+      }
+    }
+    return new UnreportedReservation(request, groups, verdict.reservation());
+  }
+
+  private static long used(RuleVerdict rule) {
+    return rule.rule().capacity() - rule.remaining();
+  }
+
+  /**
+   * The reservation of a call that the fallback has admitted: gives units back to the local store,
+   * and those need not be reported to the store, as far as they are not reported yet.
+   */
+  static final class UnreportedReservation implements Reservation {
+
+    private final LimitRequest request;
+    private final @Nullable Admitted[] groups;
+    private final Reservation reservation;
+
+    /** The index of the duplicate guard: behind the charges of the rules. */
+    private final int guard;
+
+    /** Of each charge, the units that were not given back. Guarded by this object. */
+    private final int[] left;
+
+    /** Settled or refunded. Guarded by this object. */
+    private boolean ended;
+
+    UnreportedReservation(
+        LimitRequest request, @Nullable Admitted[] groups, Reservation reservation) {
+      this.request = request;
+      this.groups = groups;
+      this.reservation = reservation;
+      this.guard = request.charges().size();
+      this.left = request.allCharges().stream().mapToInt(Charge::cost).toArray();
+    }
+
+    /** The store has taken the units of this call after all. */
+    synchronized void takenByTheStore() {
+      giveBack(0, groups.length, Charge::cost);
+    }
+
+    @Override
+    public CompletionStage<Long> refund() {
+      end(Charge::cost);
+      return release(reservation.refund());
+    }
+
+    @Override
+    public CompletionStage<Long> release() {
+      return release(reservation.release());
+    }
+
+    @Override
+    public CompletionStage<Long> settle(Completion completion) {
+      Completion costed;
+      try {
+        costed = completion.withKnownCosts(request.charges());
+      } catch (RuntimeException broken) {
+        return CompletableFuture.failedFuture(broken);
+      }
+      end(costed::returned);
+      return reservation.settle(costed);
+    }
+
+    private synchronized void end(ToIntFunction<Charge> returned) {
+      if (!ended) {
+        ended = true;
+        giveBack(0, guard, returned);
+      }
+    }
+
+    private synchronized <T> T release(T released) {
+      giveBack(guard, groups.length, Charge::cost);
+      return released;
+    }
+
+    /** Gives back units of some charges, as far as they are left. */
+    private void giveBack(int from, int to, ToIntFunction<Charge> units) {
+      for (int c = from; c < to; c++) {
+        Admitted group = groups[c];
+        int some = Math.min(left[c], units.applyAsInt(request.charge(c)));
+        left[c] -= some;
+        if (group != null && some > 0) {
+          group.giveBack(some);
+        }
+      }
+    }
+
+    @Override
+    public CompletionStage<Long> renewPermits() {
+      return reservation.renewPermits();
+    }
+
+    @Override
+    public Optional<Duration> permitDuration() {
+      return reservation.permitDuration();
+    }
+  }
+}
