@@ -68,6 +68,8 @@ class DemoTiersTest {
             "1ms",
             "limiter.tiers.default",
             "free",
+            "limiter.tiers.free",
+            Map.of(ME, Map.of("rules", List.of(Map.of("count", 3, "time", "60s")))),
             "limiter.tiers.pro",
             Map.of(ME, Map.of("rules", List.of(Map.of("count", 6, "time", "60s")))),
             "limiter.tiers.staff",

@@ -302,9 +302,9 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   }
 
   /**
-   * Uses changed settings of policies without a restart, all of them or none. Counters go on: what
-   * was counted by the old rules counts by the new ones. A call in flight ends by the plan that it
-   * began with.
+   * Uses changed settings of policies without a restart, all of them or none. What was counted
+   * counts by the new rules, unless their shape is another one. A call in flight ends by the plan
+   * that it began with.
    */
   @Singleton
   static final class PoliciesRefresh

@@ -181,7 +181,8 @@ public final class LimitPlan {
         charges.stream().map(PlannedCharge::rules).toList(),
         duplicates().map(DuplicateGuard::stack),
         enforced.isEmpty() ? deciding.stream().map(PolicyPlan::name).toList() : enforced,
-        codeNames);
+        codeNames,
+        List.of());
   }
 
   /**

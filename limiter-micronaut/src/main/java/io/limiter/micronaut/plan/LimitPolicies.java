@@ -31,7 +31,8 @@ public interface LimitPolicies {
 
   /**
    * Reads the configuration again, as a {@code RefreshEvent} does, and applies it if it is valid.
-   * Counters keep their values. Takes milliseconds: do not call it on an event loop.
+   * Counters keep their values, unless the algorithm, a window or the number of rules changes,
+   * which is a warning. Takes milliseconds: do not call it on an event loop.
    *
    * @return whether it was applied; otherwise the mistake was logged, and nothing has changed
    */

@@ -46,6 +46,9 @@ import java.util.stream.Stream;
  * = CALLER}), or if {@link #withSubmission} names one. Concurrency limits are part of it: {@code
  * acquire} and {@code record} take a permit until it is settled or its duration has passed, {@code
  * reset} forgets the calls in flight, so that more may run beside them.
+ *
+ * <p>{@code reset} and {@code liftBans} find what the rules of every tier have stored for the
+ * subject. In a tier without limits a request has the usual rules, observed.
  */
 public final class LimitedPolicy {
 
@@ -251,6 +254,10 @@ public final class LimitedPolicy {
    *     together, or if no call has this value
    */
   public LimitRequest forSubject(Object value) {
+    Optional<LimitedPolicy> usual = usualIfTierHasNoRules();
+    if (usual.isPresent()) {
+      return observed(usual.get().forSubject(value));
+    }
     List<OnMethod> limits = inForce();
     if (isUnlimited(limits)) {
       return unlimited();
@@ -359,6 +366,10 @@ public final class LimitedPolicy {
    */
   @Internal
   public LimitRequest forKey(StateKey key, String limit, SubjectSource source, boolean anonymous) {
+    Optional<LimitedPolicy> usual = usualIfTierHasNoRules();
+    if (usual.isPresent()) {
+      return observed(usual.get().forKey(key, limit, source, anonymous));
+    }
     for (OnMethod each : inForce()) {
       Optional<LimitRequest> part =
           part(
@@ -405,6 +416,10 @@ public final class LimitedPolicy {
 
   private LimitRequest request(
       String asked, Predicate<SubjectSource> some, Function<SubjectSource, Subject> who) {
+    Optional<LimitedPolicy> usual = usualIfTierHasNoRules();
+    if (usual.isPresent()) {
+      return observed(usual.get().request(asked, some, who));
+    }
     List<OnMethod> limits = inForce();
     if (isUnlimited(limits)) {
       return unlimited();
@@ -426,6 +441,26 @@ public final class LimitedPolicy {
 
   private static StateKey key(DuplicateGuard guard, Function<SubjectSource, Subject> who) {
     return StateKey.of(guard.limit(), who.apply(guard.submitter()));
+  }
+
+  /**
+   * In a tier without its rules, the usual policy: a subject may have been counted by it before, or
+   * be banned.
+   */
+  private Optional<LimitedPolicy> usualIfTierHasNoRules() {
+    return tier.isPresent() && hasNoRules(inForce()) && !hasNoRules(plans.get())
+        ? Optional.of(
+            new LimitedPolicy(name, Optional.empty(), plans, settings, subjects, submission))
+        : Optional.empty();
+  }
+
+  private static boolean hasNoRules(List<OnMethod> limits) {
+    return limits.stream().allMatch(each -> each.policy().charges().isEmpty());
+  }
+
+  /** The same request, of which no rule denies a call. */
+  private static LimitRequest observed(LimitRequest request) {
+    return request.observe(request.charges()::contains);
   }
 
   private static boolean isUnlimited(List<OnMethod> limits) {
@@ -498,7 +533,7 @@ public final class LimitedPolicy {
    * The part of a call's request that some of its charges make, at the cost of the annotation; 1
    * unit where the arguments of a call determine it. Empty if there is none.
    */
-  private static Optional<LimitRequest> part(
+  private Optional<LimitRequest> part(
       PolicyPlan plan,
       Predicate<PlannedCharge> some,
       Function<PlannedCharge, Charge> charge,
@@ -515,7 +550,8 @@ public final class LimitedPolicy {
             taken.stream().map(Charge::stack).toList(),
             submission.map(Charge::stack),
             List.of(plan.name()),
-            plan.otherNames());
+            plan.otherNames(),
+            plans.get().stream().flatMap(each -> each.policy().stacks()).distinct().toList());
     return Optional.of(new LimitRequest(counted, taken, submission));
   }
 

@@ -242,6 +242,9 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     current.plans.keySet().forEach(limits -> plan(limits, next));
     Runnable use = check.apply(policyNames(next), policy -> ruleNames(policy, next));
     next.routes = routes(next);
+    ShapeChanges.warn(
+        policies(current, current.settings.policies()).toList(),
+        policies(next, settings.policies()).toList());
     current = next;
     use.run();
   }

@@ -3,6 +3,7 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.exception.DenialText;
@@ -160,6 +161,13 @@ public record PolicyPlan(
             charges.stream().map(PlannedCharge::condition),
             duplicates.stream().map(DuplicateGuard::condition))
         .flatMap(Optional::stream);
+  }
+
+  /** The rules of callers of all tiers, with a subject and without. */
+  Stream<RuleStack> stacks() {
+    return Stream.concat(Stream.of(this), tiers.values().stream())
+        .flatMap(each -> each.charges.stream())
+        .flatMap(planned -> Stream.of(planned.rules(), planned.anonymousRules()));
   }
 
   /** Whether it bans subjects. */

@@ -217,12 +217,25 @@ class CallersApartTest {
   }
 
   @Test
-  void usedUnitsStayCountedWhenTheTierChanges() {
+  void usedUnitsStayCountedWhenTheTierChangesAndHasOtherCounts() {
+    String path = "/apart/argument?who=x";
+    try (TestServer server = start(TIERS)) {
+      assertThat(admitted(server, path, USER, "ann")).isEqualTo(2);
+      server.bean(UserTiers.class).changed.put("ann", "pro");
+      await().until(() -> server.status(path, USER, "ann") == 200);
+      assertThat(admitted(server, path, USER, "ann")).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void aTierWithOtherWindowsCountsByItself() {
     try (TestServer server = start(TIERS)) {
       assertThat(admitted(server, "/apart/user", USER, "ann")).isEqualTo(3);
       server.bean(UserTiers.class).changed.put("ann", "pro");
       await().until(() -> server.status("/apart/user", USER, "ann") == 200);
-      assertThat(admitted(server, "/apart/user", USER, "ann")).isEqualTo(1);
+      assertThat(admitted(server, "/apart/user", USER, "ann")).isEqualTo(4);
+      server.bean(UserTiers.class).changed.put("ann", "free");
+      assertThat(server.status("/apart/user", USER, "ann")).isEqualTo(429);
     }
   }
 
