@@ -33,7 +33,7 @@ final class OurEngine implements AutoCloseable {
   static final String IN_FLIGHT = "in flight, 1 rule: taken and given back, two commands";
 
   /** The sizes of a decision on two rules of the log: its plan, and the time to live. */
-  private static final byte[] PLAN = new byte[80];
+  private static final byte[] PLAN = new byte[97];
 
   private static final byte[] LIFE = "3601000".getBytes(US_ASCII);
   private static final Duration DEADLINE = Duration.ofSeconds(10);

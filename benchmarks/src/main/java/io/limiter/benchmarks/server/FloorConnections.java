@@ -46,10 +46,10 @@ final class FloorConnections {
   private static final NoOpScript SCRIPT = NoOpScript.ofRules(2);
 
   /** The length of a key of {@code /limited} behind its prefix. */
-  private static final int KEY_BYTES = 26;
+  private static final int KEY_BYTES = 33;
 
   /** The length of the limiter's arguments for two rules, of which the script reads none. */
-  private static final byte[][] ARGUMENTS = {new byte[93], new byte[7]};
+  private static final byte[][] ARGUMENTS = {new byte[97], new byte[7]};
 
   private static final int SHUTDOWN_MILLIS = 1_000;
   private static final int MAX_CONSOLIDATED = 256;
