@@ -74,7 +74,7 @@ for i = 1, charges do
   keyIndex = keyIndex + 1
   local plan = arguments[2 * i - 1]
   -- The last four are those of the first two rules of a log. A plan without a log has other bytes there.
-  local mode, cost, partCounts, banPlace, headLength, memory, count, window, secondCount, secondWindow =
+  local mode, cost, partCounts, banPlace, headLength, memory, firstCount, firstWindow, secondCount, secondWindow =
     unpack('>BI4BBI2ddddd', plan)
   local cellCount, planPos = partCounts % 16, PLAN_HEADER + 1
   local logRules = (partCounts - cellCount) / 16

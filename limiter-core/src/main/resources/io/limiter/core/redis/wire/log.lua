@@ -23,12 +23,12 @@
 -- luacheck: read globals call pack unpack sub clock
 -- Of this key:
 -- luacheck: read globals key plan value headLength memory mode cost logRules now nowBytes newest cursor secondCursor
--- luacheck: read globals keepsTtl secondCount secondWindow
+-- luacheck: read globals keepsTtl firstCount firstWindow secondCount secondWindow
 -- Defined by an included part:
 -- luacheck: read globals repeatBytes
 -- Results:
 -- luacheck: globals planPos unitCount admitted denied corruptKey report head logHead keptUnits newUnits spare
--- luacheck: globals unitsOffset count window
+-- luacheck: globals unitsOffset
 
 do
   --%begin quick
@@ -36,20 +36,20 @@ do
   local units = (endPos - firstPos) / 8
   if units % 1 == 0 and units + cost <= EXACT_SIZE_UNITS and cursor <= units and newest >= 0 and newest <= now then
     -- For each rule the first unit inside its window: its position in the value, and its time; else the end, and now.
-    local windowStart, pos = now - window, firstPos + 8 * cursor
+    local windowStart, pos = now - firstWindow, firstPos + 8 * cursor
     local oldest, last = pos < endPos and unpack('>d', value, pos) or now, pos + 64
     while oldest <= windowStart and pos < last do
       pos = pos + 8
       oldest = pos < endPos and unpack('>d', value, pos) or now
     end
-    local remaining, waitTime, isUsual = count - (endPos - pos) / 8, oldest - windowStart, oldest > windowStart
+    local remaining, waitTime, isUsual = firstCount - (endPos - pos) / 8, oldest - windowStart, oldest > windowStart
     if remaining < cost then
       denied = true
-      waitTime = cost <= count and unpack('>d', value, endPos - 8 * (count - cost + 1)) - windowStart or -1
-      isUsual = isUsual and waitTime <= window
+      waitTime = cost <= firstCount and unpack('>d', value, endPos - 8 * (firstCount - cost + 1)) - windowStart or -1
+      isUsual = isUsual and waitTime <= firstWindow
     elseif cost > 1 and remaining < 2 * cost then -- the unit that must leave before the call can pass again
       local leavingPos = pos + 8 * (2 * cost - remaining - 1)
-      waitTime = leavingPos < endPos and unpack('>d', value, leavingPos) - windowStart or window
+      waitTime = leavingPos < endPos and unpack('>d', value, leavingPos) - windowStart or firstWindow
     end
     local secondPos, storedPos, secondRemaining, secondWait = pos, pos
     if logRules == 2 then
@@ -125,7 +125,7 @@ do
   local firstRemaining, firstWait, secondRemaining, secondWait, otherReports
   local knownCursor, knownOldest -- of the rule before: mostly all cursors are at the same unit
   for r = 1, logRules do
-    local cursorOfRule = cursor
+    local count, window, cursorOfRule = firstCount, firstWindow, cursor
     if r == 2 then
       count, window, cursorOfRule = secondCount, secondWindow, secondCursor
     elseif r > 2 then

@@ -41,16 +41,16 @@ end
 
 -- Index of the first unit, from `low` on, that is later than the start of a window; unitCount if there is none.
 -- Cursors mostly move by little, so the search gallops.
-advanceCursor = function(low, windowStart)
-  if unitTime(low) > windowStart then return low end
+advanceCursor = function(low, start)
+  if unitTime(low) > start then return low end
   local step = 1
-  while low + step < unitCount and unitTime(low + step) <= windowStart do
+  while low + step < unitCount and unitTime(low + step) <= start do
     low, step = low + step, 2 * step
   end
   local high = math.min(low + step, unitCount)
   while high - low > 1 do
     local middle = math.floor((low + high) / 2)
-    if unitTime(middle, high - low > 64) <= windowStart then low = middle else high = middle end
+    if unitTime(middle, high - low > 64) <= start then low = middle else high = middle end
   end
   return high
 end
