@@ -292,7 +292,7 @@ class MigratingSlotTest {
 
       assertThat(verdict.outcome()).isEqualTo(Outcome.ALLOWED);
       assertThat(verdict.rules()).extracting(RuleVerdict::remaining).containsOnly(left);
-      Thread.sleep(100);
+      Thread.sleep(100); // the slot migrates for a second in all
     }
     LimitRequest denied = next(policy).withCost(count);
     PastCharge past = new PastCharge(denied.charge(0).withCost(2), SECOND);

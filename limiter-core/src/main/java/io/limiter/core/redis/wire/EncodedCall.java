@@ -127,7 +127,10 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
    * then the arguments of {@code decide.lua}.
    */
   public List<byte[][]> takeRecords() {
-    List<byte[][]> records = new ArrayList<>(0);
+    if (past.isEmpty()) {
+      return List.of(); // while Redis answers
+    }
+    List<byte[][]> records = new ArrayList<>();
     for (PastCharge some : past) {
       for (int c = 0; c < charges.length; c++) {
         if (charges[c].key().equals(some.charge().key()) && some.take()) {
