@@ -9,16 +9,15 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.RedisHealth.NodeListener;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
+import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.event.LimiterEvent;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpStatus;
-import io.micronaut.http.context.ServerHttpRequestContext;
 import io.micronaut.http.exceptions.HttpStatusException;
 import io.micronaut.http.sse.Event;
 import io.micronaut.runtime.event.annotation.EventListener;
@@ -157,10 +156,11 @@ final class Live implements VerdictListener, NodeListener {
   }
 
   @Override
-  public void decided(LimitPlan plan, Verdict verdict, PropagatedContext context) {
+  public void decided(ArrivingCall<?> decided, Verdict verdict) {
     if (pages.isEmpty() || verdict.decidedBy() == DecidedBy.NONE) {
       return;
     }
+    LimitPlan plan = decided.plan();
     Optional<String> card = Cards.of(plan.method());
     if (card.isEmpty()) {
       return;
@@ -168,16 +168,12 @@ final class Live implements VerdictListener, NodeListener {
     String outcome = outcome(verdict);
     count(card.get() + '.' + (outcome.equals("unavailable") ? "denied" : outcome));
     count("by." + verdict.decidedBy());
-    HttpRequest<?> request =
-        context
-            .find(ServerHttpRequestContext.class)
-            .<HttpRequest<?>>map(ServerHttpRequestContext::httpRequest)
-            .orElse(null);
-    if (request == null) {
+    Optional<HttpRequest<?>> request = decided.request();
+    if (request.isEmpty()) {
       return;
     }
-    InetAddress from = request.getRemoteAddress().getAddress();
-    String sender = request.getHeaders().get(PageController.PAGE);
+    InetAddress from = request.get().getRemoteAddress().getAddress();
+    String sender = request.get().getHeaders().get(PageController.PAGE);
     Map<String, Object> call = null;
     for (Page page : pages) {
       if (page.mayRead(from)) {

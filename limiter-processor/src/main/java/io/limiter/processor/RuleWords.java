@@ -65,20 +65,17 @@ final class RuleWords {
   }
 
   private static String subject(SubjectSource source) {
-    if (source instanceof SubjectSource.Header header) {
-      return "each value of the header " + header.name();
-    }
-    if (source instanceof SubjectSource.Expression argument) {
-      String text = argument.expression().toString();
-      return "each value of " + text.substring(2, text.length() - 1);
-    }
-    if (source instanceof SubjectSource.User || source instanceof SubjectSource.Submitter) {
-      return "each user";
-    }
-    if (source instanceof SubjectSource.Everybody) {
-      return "all callers together";
-    }
-    return source instanceof SubjectSource.Address ? "each client address" : "each caller";
+    return switch (source.kind()) {
+      case ADDRESS -> "each client address";
+      case EVERYBODY -> "all callers together";
+      case SUBMITTER, USER -> "each user";
+      case HEADER -> "each value of the header " + ((SubjectSource.Header) source).name();
+      case EXPRESSION -> {
+        String text = ((SubjectSource.Expression) source).expression().toString();
+        yield "each value of " + text.substring(2, text.length() - 1);
+      }
+      case RESOLVER -> "each caller";
+    };
   }
 
   private static String time(Duration time) {

@@ -10,9 +10,11 @@ import io.limiter.core.memory.MemoryStore;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.http.RateLimitFields;
+import io.limiter.micronaut.plan.CallValues;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.RequestSubjects;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.http.HttpMethod;
 import io.micronaut.http.HttpRequest;
@@ -46,7 +48,7 @@ public class Parts {
   private LimitPlan plan;
   private RequestSubjects subjects;
   private PoliciesConfiguration settings;
-  private HttpRequest<?> request;
+  private CallValues call;
 
   @Setup
   public void setUp() {
@@ -60,7 +62,24 @@ public class Parts {
     plan = plans.of(method).orElseThrow();
     subjects = service.getBean(RequestSubjects.class);
     settings = service.getBean(PoliciesConfiguration.class);
-    request = HttpRequest.GET("/limited");
+    HttpRequest<?> request = HttpRequest.GET("/limited");
+    call =
+        new CallValues() {
+          @Override
+          public Subject subject(SubjectSource source) {
+            return subjects.resolve(source, request);
+          }
+
+          @Override
+          public Optional<HttpRequest<?>> request() {
+            return Optional.of(request);
+          }
+
+          @Override
+          public HttpRequest<?> requestFor(String what, String remedy) {
+            return request;
+          }
+        };
     limit = "io.limiter.benchmarks.server.LimitedController.limited()";
     address = new Subject("ip", "203.0.113.195");
     verdict =
@@ -84,10 +103,7 @@ public class Parts {
   /** What the store is asked for a request: its subject, the name of its state and its charges. */
   @Benchmark
   public Optional<LimitRequest> charges() {
-    return plan.request(
-        source -> subjects.resolve(source, request),
-        submission -> submission.ofRequest(request),
-        cost -> 1);
+    return plan.request(call);
   }
 
   /** What a request pays for tiers, conditions, exempt and blocked callers where there are none. */

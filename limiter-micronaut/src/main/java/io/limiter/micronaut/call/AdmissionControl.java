@@ -2,21 +2,16 @@
 package io.limiter.micronaut.call;
 
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.core.annotation.Internal;
-import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
 import jakarta.annotation.PreDestroy;
-import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
@@ -28,19 +23,20 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What gate and guard have in common: asks the store, denies or admits a call, and lets an admitted
- * call wait for its turn. A waiting call holds no thread, and the store is not asked again. As many
- * calls wait as the queues of the rules have room for.
+ * Decides calls, of gate and guard alike: selects the part of the plan that applies to the caller,
+ * asks the store, reports the verdict, and has an admitted call wait for its turn. A waiting call
+ * holds no thread, and the store is not asked again. As many calls wait as the queues of the rules
+ * have room for.
  */
 @Internal
 @Singleton
 public final class AdmissionControl {
 
   private final LimitStore store;
+  private final CallerPlans callers;
   private final CallerThreads threads;
   private final LimiterTimer timer;
   private final PermitRenewal permits;
@@ -49,37 +45,23 @@ public final class AdmissionControl {
   private final Map<LimitedCall, CompletableFuture<Void>> waiting = new ConcurrentHashMap<>();
   private volatile boolean closed;
 
-  @Inject
   AdmissionControl(
       LimitStore store,
+      CallerPlans callers,
       CallerThreads threads,
       LimiterTimer timer,
-      List<DenialListener> denials,
-      List<VerdictListener> verdicts) {
-    this(store, threads, timer, new PermitRenewal(timer), denials, verdicts);
-  }
-
-  private AdmissionControl(
-      LimitStore store,
-      CallerThreads threads,
-      LimiterTimer timer,
-      PermitRenewal permits,
       List<DenialListener> denials,
       List<VerdictListener> verdicts) {
     this.store = store;
+    this.callers = callers;
     this.threads = threads;
     this.timer = timer;
-    this.permits = permits;
+    this.permits = new PermitRenewal(timer);
     this.denials = List.copyOf(denials);
     this.verdicts = List.copyOf(verdicts);
   }
 
-  /** The same for another store and other threads, of a warm-up: its verdicts are not reported. */
-  public AdmissionControl with(LimitStore otherStore, CallerThreads otherThreads) {
-    return new AdmissionControl(otherStore, otherThreads, timer, permits, List.of(), List.of());
-  }
-
-  /** The threads to which its decisions return. */
+  /** The threads to which decisions return. */
   public CallerThreads threads() {
     return threads;
   }
@@ -92,72 +74,126 @@ public final class AdmissionControl {
   }
 
   /**
-   * Asks the store for a verdict on a call of this plan's method.
+   * Decides a call, and goes on with it on its own thread, after those that arrived before it on
+   * the same connection.
    *
-   * @throws IllegalStateException if the store, which may be the application's, returns null
+   * @throws RuntimeException if the call has no subject, or if code of the application fails before
+   *     the store is asked
    */
-  public CompletionStage<Verdict> ask(LimitRequest request, LimitPlan plan) {
-    CompletionStage<Verdict> stage = store.decide(request, Mode.ACQUIRE);
-    if (stage == null) {
+  public <T> CompletableFuture<T> admit(ArrivingCall<T> call) {
+    CompletableFuture<Verdict> verdict =
+        threads.inOrder(decide(call), call.request(), call.context());
+    return call.whole().waits()
+        ? verdict.thenCompose(decided -> inTurn(call, decided))
+        : verdict.thenApply(decided -> goOn(call, decide(call, decided)));
+  }
+
+  /** Decides a call on the thread that makes it, which waits for the decision and for its turn. */
+  public <T> T await(ArrivingCall<T> call) {
+    String method = call.whole().method();
+    // Before anything is taken: a call that cannot be entered here must not count, nor leave a
+    // submission behind that was never made.
+    threads.requireMayBlock(method);
+    CompletionStage<Verdict> asked = decide(call);
+    Verdict verdict;
+    try {
+      verdict = threads.await(asked, method);
+    } catch (RuntimeException failure) {
+      // A late verdict has no call: what it took was for none, so all of it is given back.
+      if (Thread.currentThread().isInterrupted()) {
+        var unused = asked.thenAccept(late -> late.reservation().refund());
+      }
+      throw failure;
+    }
+    LimitedCall decided = decide(call, verdict);
+    if (waits(decided)) {
+      CompletableFuture<Void> turn = turn(decided, call.request());
+      try {
+        threads.await(turn, method, decided.verdict().delay());
+      } catch (RuntimeException abandoned) {
+        abandon(turn); // an interrupt too, even as the turn comes
+        decided.on(LimitedCall.Event.Plain.ABANDONED);
+        throw abandoned;
+      }
+    }
+    return goOn(call, decided);
+  }
+
+  /** Asks the store for a verdict on a call, by the part of its plan that applies to it. */
+  private CompletionStage<Verdict> decide(ArrivingCall<?> call) {
+    LimitPlan whole = call.whole();
+    if (whole.isSameForAll()) {
+      return ask(call, whole);
+    }
+    CompletableFuture<LimitPlan> inTier = callers.inTier(whole, call.request());
+    return inTier.isDone()
+        ? ask(call, callers.part(inTier.join(), call))
+        : threads
+            .back(inTier, call.request(), call.context())
+            .thenCompose(plan -> call.inContext(() -> ask(call, callers.part(plan, call))));
+  }
+
+  private CompletionStage<Verdict> ask(ArrivingCall<?> call, LimitPlan plan) {
+    Optional<LimitRequest> charges = call.charge(plan);
+    if (charges.isEmpty()) {
+      return CompletableFuture.completedFuture(Verdict.free(plan.policy()));
+    }
+    CompletionStage<Verdict> verdict = call.ask(store, charges.get());
+    if (verdict == null) {
       throw new IllegalStateException(
           "%s returned null for the decision on %s: let decide() return a stage that completes with a verdict or fails with a StoreException"
               .formatted(store.getClass().getName(), plan.method()));
     }
-    return stage;
+    return verdict;
   }
 
-  /**
-   * The denial that follows from a verdict; empty if the call may enter its method.
-   *
-   * @param asked what the store was asked; null if nothing was
-   * @param route the request, if the method is its own route: its response will show the denial
-   * @param context that of the call, for listeners
-   * @param who finds the subject of a source, for listeners; null if nothing was asked
-   */
-  public Optional<LimitDeniedException> denial(
-      @Nullable Verdict verdict,
-      LimitPlan plan,
-      @Nullable LimitRequest asked,
-      @Nullable Function<SubjectSource, Subject> who,
-      Optional<HttpRequest<?>> route,
-      PropagatedContext context) {
+  /** Admits or denies a call on this verdict. */
+  private LimitedCall decide(ArrivingCall<?> call, @Nullable Verdict verdict) {
+    LimitPlan plan = call.plan();
     if (verdict == null) {
       throw new IllegalStateException("The store returned no verdict on " + plan.method());
     }
-    for (int i = 0; i < verdicts.size(); i++) {
-      verdicts.get(i).decided(plan, verdict, context);
+    LimitRequest asked = call.asked();
+    if (asked == null) {
+      LimitedCall uncharged = LimitedCall.uncharged(plan);
+      call.decided(uncharged);
+      return uncharged;
     }
-    if (plan.admits(verdict)) {
-      return Optional.empty();
+    if (call.isReported()) {
+      for (int i = 0; i < verdicts.size(); i++) {
+        verdicts.get(i).decided(call, verdict);
+      }
     }
-    Verdict named = plan.named(verdict);
-    if (route.isPresent()) {
-      var unused = LimitedCall.denied(plan, named).atGuard(route.get());
+    LimitedCall decided =
+        plan.admits(verdict)
+            ? LimitedCall.admitted(plan, verdict, permits)
+            : LimitedCall.denied(plan, verdict);
+    call.decided(decided);
+    if (decided.isDenied() && call.isReported()) {
+      for (DenialListener listener : denials) {
+        listener.denied(call, asked, decided.verdict());
+      }
     }
-    if (asked != null && who != null) {
-      denials.forEach(listener -> listener.denied(plan, asked, named, who));
-    }
-    return Optional.of(LimitDeniedException.of(named, plan.text(named)));
+    return decided;
   }
 
-  /** The call that the gate admits on this verdict. The guard finds it on the request. */
-  public LimitedCall admitAtGate(Verdict verdict, LimitPlan plan, HttpRequest<?> request) {
-    return LimitedCall.admitted(plan, verdict, permits).atGate(request);
+  private <T> CompletionStage<T> inTurn(ArrivingCall<T> call, @Nullable Verdict verdict) {
+    LimitedCall decided = decide(call, verdict);
+    if (!waits(decided)) {
+      return CompletableFuture.completedFuture(goOn(call, decided));
+    }
+    CompletableFuture<Void> turn = turn(decided, call.request());
+    call.waits(turn);
+    return threads.back(turn, call.request(), call.context()).thenApply(now -> goOn(call, decided));
   }
 
-  /** The same for a request that is charged nothing, so that no store is asked. */
-  public static LimitedCall admitUncharged(LimitPlan plan, HttpRequest<?> request) {
-    return LimitedCall.uncharged(plan).atGate(request);
+  private static boolean waits(LimitedCall decided) {
+    return !decided.isDenied() && !decided.verdict().delay().isZero();
   }
 
-  /**
-   * The call that the guard admits on this verdict.
-   *
-   * @param route the request, if the method is its own route
-   */
-  public LimitedCall admit(Verdict verdict, LimitPlan plan, Optional<HttpRequest<?>> route) {
-    LimitedCall call = LimitedCall.admitted(plan, verdict, permits);
-    return route.isPresent() ? call.atGuard(route.get()) : call;
+  private static <T> T goOn(ArrivingCall<T> call, LimitedCall decided) {
+    Optional<LimitDeniedException> denial = decided.denial();
+    return denial.isPresent() ? call.deny(denial.get()) : call.proceed(decided);
   }
 
   /**
@@ -169,7 +205,7 @@ public final class AdmissionControl {
    *     any thread, if the client disconnects or the service stops. A caller that knows more
    *     {@linkplain #abandon gives the call up} itself
    */
-  public CompletableFuture<Void> turn(LimitedCall call, Optional<HttpRequest<?>> request) {
+  private CompletableFuture<Void> turn(LimitedCall call, Optional<HttpRequest<?>> request) {
     CompletableFuture<Void> turn = new CompletableFuture<>();
     waiting.put(call, turn);
     Future<?> due = timer.schedule(() -> turn.complete(null), call.verdict().delay().toNanos());
@@ -230,11 +266,10 @@ public final class AdmissionControl {
     default void arrived(HttpRequest<?> request) {}
 
     /**
-     * A call is decided. Not called for a call that is charged nothing at the gate.
-     *
-     * @param context that of the call, which is not in force
+     * A call is decided. Not called for a call that is charged nothing. The context of the call is
+     * not in force.
      */
-    void decided(LimitPlan plan, Verdict verdict, PropagatedContext context);
+    void decided(ArrivingCall<?> call, Verdict verdict);
   }
 
   /**
@@ -247,11 +282,11 @@ public final class AdmissionControl {
     /**
      * A call is denied: its method is not entered.
      *
+     * @param call determines the subject of a source in clear, during this method only. It may fail
      * @param asked what the store was asked, which names the subjects
-     * @param who finds the subject of a source in clear; during this call only. It may fail
+     * @param verdict under the policy that denies the call
      */
-    void denied(
-        LimitPlan plan, LimitRequest asked, Verdict verdict, Function<SubjectSource, Subject> who);
+    void denied(ArrivingCall<?> call, LimitRequest asked, Verdict verdict);
   }
 
   /**

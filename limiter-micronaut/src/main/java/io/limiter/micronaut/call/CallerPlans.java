@@ -3,17 +3,14 @@ package io.limiter.micronaut.call;
 
 import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.limiter.micronaut.plan.Condition;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.subject.CallerLists;
 import io.limiter.micronaut.subject.TierLookup;
-import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,9 +20,8 @@ import org.slf4j.LoggerFactory;
  * LimitPlan#isSameForAll the same for all}: by the caller's tier and exemption, and by the
  * conditions of the policies.
  */
-@Internal
 @Singleton
-public final class CallerPlans {
+final class CallerPlans {
 
   private static final Logger LOG = LoggerFactory.getLogger(CallerPlans.class);
 
@@ -47,7 +43,7 @@ public final class CallerPlans {
    * @param request empty for a call outside of any request, which has the default tier
    * @return done, unless the tier must be looked up; it completes on any thread, and never fails
    */
-  public CompletableFuture<LimitPlan> inTier(LimitPlan plan, Optional<HttpRequest<?>> request) {
+  CompletableFuture<LimitPlan> inTier(LimitPlan plan, Optional<HttpRequest<?>> request) {
     if (!plan.isTiered() || plan.beforeSecurity()) {
       return CompletableFuture.completedFuture(plan);
     }
@@ -89,20 +85,10 @@ public final class CallerPlans {
    * its conditions select. It runs code of the application.
    *
    * @param plan that for the tier of the caller
-   * @param request empty for a call outside of any request
-   * @param byArguments decides conditions over the arguments of a call
    */
-  public LimitPlan part(
-      LimitPlan plan,
-      Optional<HttpRequest<?>> request,
-      Predicate<Condition.OfArguments> byArguments) {
-    LimitPlan own = request.isPresent() && lists.isExempt(request.get()) ? plan.ofExempt() : plan;
-    return own.conditions().isEmpty()
-        ? own
-        : own.where(
-            condition ->
-                condition instanceof Condition.OfArguments arguments
-                    ? byArguments.test(arguments)
-                    : ((Condition.OfRequest) condition).limits(request));
+  LimitPlan part(LimitPlan plan, ArrivingCall<?> call) {
+    boolean exempt = call.request().isPresent() && lists.isExempt(call.request().get());
+    LimitPlan own = exempt ? plan.ofExempt() : plan;
+    return own.conditions().isEmpty() ? own : own.where(condition -> condition.limits(call));
   }
 }

@@ -6,6 +6,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl.PermitRenewal;
+import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.CompletionPlan;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -87,7 +88,7 @@ public final class LimitedCall {
 
   private final LimitPlan plan;
   private final Verdict verdict;
-  private final boolean denied;
+  private final @Nullable LimitDeniedException denial;
   private final boolean completes; // whether its completion makes a difference
   private final long turnNanos; // the System.nanoTime() until which it waits, if it completes
   private volatile @Nullable LimitedCall byResponse; // the call that the response completes
@@ -102,22 +103,23 @@ public final class LimitedCall {
 
   private volatile PermitRenewal.@Nullable Renewal renewal;
 
-  private LimitedCall(LimitPlan plan, Verdict verdict, boolean denied, boolean completes) {
+  private LimitedCall(
+      LimitPlan plan, Verdict verdict, @Nullable LimitDeniedException denial, boolean completes) {
     this.plan = plan;
     this.verdict = verdict;
-    this.denied = denied;
+    this.denial = denial;
     this.completes = completes;
     this.completed = !completes;
     this.turnNanos = completes ? System.nanoTime() + verdict.delay().toNanos() : 0;
   }
 
   /** A call that is charged nothing. */
-  static LimitedCall uncharged(LimitPlan plan) {
-    return new LimitedCall(plan, Verdict.free(plan.policy()), false, false);
+  public static LimitedCall uncharged(LimitPlan plan) {
+    return new LimitedCall(plan, Verdict.free(plan.policy()), null, false);
   }
 
   static LimitedCall admitted(LimitPlan plan, Verdict verdict, PermitRenewal permits) {
-    LimitedCall call = new LimitedCall(plan, verdict, false, plan.countsByCompletion());
+    LimitedCall call = new LimitedCall(plan, verdict, null, plan.countsByCompletion());
     if (call.completes && plan.outcomes().decide()) {
       verdict
           .reservation()
@@ -127,27 +129,28 @@ public final class LimitedCall {
     return call;
   }
 
+  /** A call that is denied, under the policy that denies it. */
   static LimitedCall denied(LimitPlan plan, Verdict verdict) {
-    return new LimitedCall(plan, verdict, true, false);
+    Verdict named = plan.named(verdict);
+    return new LimitedCall(plan, named, LimitDeniedException.of(named, plan.text(named)), false);
   }
 
   /** The gate has admitted a request: the guard may enter its method once. */
-  LimitedCall atGate(HttpRequest<?> request) {
+  public void atGate(HttpRequest<?> request) {
     byResponse = this;
     request.setAttribute(ATTRIBUTE, this);
-    return this;
   }
 
   /**
-   * The guard has decided on a request's own route. A route may call itself: then the response
-   * completes the first call, and the guard the others.
+   * The guard has decided on a request's own route, or the gate has denied it. A route may call
+   * itself: then the response completes the first call, and the guard the others.
    */
-  LimitedCall atGuard(HttpRequest<?> request) {
+  public void atGuard(HttpRequest<?> request) {
     Optional<LimitedCall> before = of(request).flatMap(LimitedCall::completedByResponse);
-    byResponse = before.isPresent() && !before.get().isOver() ? before.get() : denied ? null : this;
+    byResponse =
+        before.isPresent() && !before.get().isOver() ? before.get() : isDenied() ? null : this;
     taken = true;
     request.setAttribute(ATTRIBUTE, this);
-    return this;
   }
 
   /** The latest decision on the route of a request. */
@@ -199,7 +202,12 @@ public final class LimitedCall {
 
   /** Whether the call was denied, so that its method is not entered. */
   public boolean isDenied() {
-    return denied;
+    return denial != null;
+  }
+
+  /** Why the call is denied; empty if it is admitted. */
+  Optional<LimitDeniedException> denial() {
+    return Optional.ofNullable(denial);
   }
 
   /** The call that the response of the request completes; empty if there is none. */
@@ -222,8 +230,7 @@ public final class LimitedCall {
   /** Whether the status of its response makes a difference that is still to be made. */
   public boolean dependsOnStatus() {
     return !isOver()
-        && (plan.outcomes().byStatus()
-            || !(plan.release() instanceof DuplicateGuard.Release.Never));
+        && (plan.outcomes().byStatus() || !plan.release().equals(DuplicateGuard.Release.NEVER));
   }
 
   /** Whether its completion is reported, or makes no difference. */

@@ -5,15 +5,14 @@ import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.StoreException;
-import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.RedisHealth.NodeListener;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl.DenialListener;
+import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.config.LimiterConfiguration.EventsConfiguration;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.event.ApplicationEventPublisher;
 import io.micronaut.core.annotation.Internal;
@@ -33,7 +32,6 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -169,8 +167,8 @@ public final class EventPublisher implements DenialListener, NodeListener {
   }
 
   @Override
-  public void denied(
-      LimitPlan plan, LimitRequest asked, Verdict verdict, Function<SubjectSource, Subject> who) {
+  public void denied(ArrivingCall<?> denied, LimitRequest asked, Verdict verdict) {
+    LimitPlan plan = denied.plan();
     if (DENIAL_LOG.isDebugEnabled()) {
       DeniedPart call = DeniedPart.of(asked, verdict);
       DENIAL_LOG.debug(

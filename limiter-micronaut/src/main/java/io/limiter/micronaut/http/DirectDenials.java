@@ -84,15 +84,6 @@ final class DirectDenials {
     this.writers = writers;
   }
 
-  /**
-   * The same with another handler. What the application does is looked up now: that needs beans.
-   */
-  DirectDenials with(LimitDeniedHandler other) {
-    DirectDenials same = new DirectDenials(beans, server, other, writers);
-    same.lookAtApplication();
-    return same;
-  }
-
   /** The response to this request; empty if the application is to receive the exception. */
   Optional<MutableHttpResponse<?>> respond(
       HttpRequest<?> request, LimitDeniedException denied, LimitPlan plan) {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.core.LimitRequest;
 import io.limiter.core.Subject;
-import io.limiter.core.Verdict;
 import io.limiter.micronaut.call.AdmissionControl;
-import io.limiter.micronaut.call.CallerPlans;
+import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -18,10 +15,10 @@ import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.CallerLists;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
+import io.limiter.micronaut.thread.CallerThreads.CallContext;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
-import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
@@ -34,11 +31,9 @@ import io.micronaut.http.filter.ConditionalFilter;
 import io.micronaut.http.filter.ServerFilterPhase;
 import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
-import jakarta.inject.Inject;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -67,58 +62,31 @@ public final class GateFilter implements ConditionalFilter {
   private final PlanRegistry plans;
   private final PoliciesConfiguration settings;
   private final CallerLists lists;
-  private final CallerPlans callers;
   private final UserWarnings users;
   private final RequestSubjects subjects;
   private final AdmissionControl admission;
   private final DirectDenials denials;
   private final ErrorResponseProcessor<?> errors;
 
-  @Inject
   GateFilter(
       GateConfiguration gate,
       PlanRegistry plans,
       PoliciesConfiguration settings,
       CallerLists lists,
-      CallerPlans callers,
       UserWarnings users,
       RequestSubjects subjects,
       AdmissionControl admission,
       DirectDenials denials,
       ErrorResponseProcessor<?> errors) {
-    this.errors = errors;
     this.decides = gate.enabled();
     this.plans = plans;
     this.settings = settings;
     this.lists = lists;
-    this.callers = callers;
     this.users = users;
     this.subjects = subjects;
     this.admission = admission;
     this.denials = denials;
-  }
-
-  private GateFilter(
-      GateFilter usual,
-      RequestSubjects subjects,
-      AdmissionControl admission,
-      DirectDenials denials) {
-    this.errors = usual.errors;
-    this.decides = usual.decides;
-    this.plans = usual.plans;
-    this.settings = usual.settings;
-    this.lists = usual.lists;
-    this.callers = usual.callers;
-    this.users = usual.users;
-    this.subjects = subjects;
-    this.admission = admission;
-    this.denials = denials;
-  }
-
-  /** The same with other parts, for a warm-up. */
-  GateFilter with(
-      RequestSubjects otherSubjects, AdmissionControl otherAdmission, DirectDenials otherDenials) {
-    return new GateFilter(this, otherSubjects, otherAdmission, otherDenials);
+    this.errors = errors;
   }
 
   @Override
@@ -173,106 +141,64 @@ public final class GateFilter implements ConditionalFilter {
         .status(block.status(), "Blocked");
   }
 
-  /** Decides a request that is limited by this plan. */
-  CompletionStage<Optional<MutableHttpResponse<?>>> decide(HttpRequest<?> request, LimitPlan plan) {
-    admission.arrived(request);
-    if (plan.isSameForAll()) {
-      return decideBy(request, plan);
-    }
-    CompletableFuture<LimitPlan> own = callers.inTier(plan, Optional.of(request));
-    if (own.isDone()) {
-      return decideByPart(request, own.join());
-    }
-    PropagatedContext context = PropagatedContext.getOrEmpty();
-    return admission
-        .threads()
-        .back(own, Optional.of(request))
-        .thenCompose(
-            found -> {
-              try (PropagatedContext.Scope ignored = context.propagate()) {
-                return decideByPart(request, found);
-              }
-            });
-  }
-
-  private CompletionStage<Optional<MutableHttpResponse<?>>> decideByPart(
-      HttpRequest<?> request, LimitPlan inTier) {
-    LimitPlan part = callers.part(inTier, Optional.of(request), arguments -> true);
-    PlanRegistry.decideBy(part, request);
-    return decideBy(request, part);
-  }
-
-  private CompletionStage<Optional<MutableHttpResponse<?>>> decideBy(
+  private CompletionStage<Optional<MutableHttpResponse<?>>> decide(
       HttpRequest<?> request, LimitPlan plan) {
-    Function<SubjectSource, Subject> who = source -> subjects.resolve(source, request);
-    Optional<LimitRequest> charged =
-        plan.request(who, submission -> submission.ofRequest(request), GateFilter::noArguments);
-    if (charged.isEmpty()) {
-      var unused = AdmissionControl.admitUncharged(plan, request);
-      return ENTER;
-    }
-    if (plan.countsUsers()) {
-      users.atGate(request, plan);
-    }
-    PropagatedContext context = PropagatedContext.getOrEmpty();
-    CompletableFuture<Verdict> decision =
-        admission.threads().inOrder(admission.ask(charged.get(), plan), Optional.of(request));
-    return decision.isDone() && !decision.isCompletedExceptionally()
-        ? decided(request, plan, charged.get(), who, decision.join(), context)
-        : decision.thenCompose(
-            verdict -> decided(request, plan, charged.get(), who, verdict, context));
+    admission.arrived(request);
+    return admission.admit(new GateCall(this, request, plan));
   }
 
-  private static int noArguments(CallExpression cost) {
-    throw new IllegalStateException("A request has no cost by " + cost);
-  }
+  /** The call of a request at the gate. */
+  static class GateCall extends ArrivingCall<Optional<MutableHttpResponse<?>>> {
 
-  private CompletionStage<Optional<MutableHttpResponse<?>>> decided(
-      HttpRequest<?> request,
-      LimitPlan plan,
-      LimitRequest asked,
-      Function<SubjectSource, Subject> who,
-      @Nullable Verdict verdict,
-      PropagatedContext context) {
-    Optional<LimitDeniedException> denial =
-        admission.denial(verdict, plan, asked, who, Optional.of(request), context);
-    if (verdict == null || denial.isPresent()) {
-      return denied(request, plan, denial.orElseThrow(), context);
-    }
-    LimitedCall call = admission.admitAtGate(verdict, plan, request);
-    if (plan.countsByCompletion()) {
-      watchConnection(request, call);
-    }
-    if (verdict.delay().isZero()) {
-      return pass(call, plan);
-    }
-    Optional<HttpRequest<?>> waiting = Optional.of(request);
-    return admission
-        .threads()
-        .back(admission.turn(call, waiting), waiting)
-        .thenCompose(now -> pass(call, plan));
-  }
+    private final GateFilter gate;
+    private final HttpRequest<?> http;
 
-  private static CompletionStage<Optional<MutableHttpResponse<?>>> pass(
-      LimitedCall call, LimitPlan plan) {
-    if (!plan.isGuarded()) {
-      call.passGate();
+    GateCall(GateFilter gate, HttpRequest<?> http, LimitPlan plan) {
+      super(plan, Optional.of(http), CallContext.current());
+      this.gate = gate;
+      this.http = http;
     }
-    return ENTER;
-  }
 
-  private CompletionStage<Optional<MutableHttpResponse<?>>> denied(
-      HttpRequest<?> request,
-      LimitPlan plan,
-      LimitDeniedException denial,
-      PropagatedContext context) {
-    // The message may be the application's, and read the context.
-    try (PropagatedContext.Scope ignored = context.propagate()) {
-      Optional<MutableHttpResponse<?>> response = denials.respond(request, denial, plan);
-      if (response.isEmpty()) {
-        throw denial;
+    @Override
+    public Subject subject(SubjectSource source) {
+      return gate.subjects.resolve(source, http);
+    }
+
+    @Override
+    protected void decided(LimitedCall decided) {
+      if (plan().countsUsers() && asked() != null) {
+        gate.users.atGate(http, plan());
       }
-      return CompletableFuture.completedFuture(response);
+      if (decided.isDenied()) {
+        decided.atGuard(http);
+        return;
+      }
+      if (plan() != whole()) {
+        PlanRegistry.decideBy(plan(), http);
+      }
+      decided.atGate(http);
+      if (!decided.isOver()) {
+        gate.watchConnection(http, decided);
+      }
+    }
+
+    @Override
+    protected Optional<MutableHttpResponse<?>> proceed(LimitedCall admitted) {
+      if (!plan().isGuarded()) {
+        admitted.passGate();
+      }
+      return Optional.empty();
+    }
+
+    /** The message may be the application's, and read the context. */
+    @Override
+    protected Optional<MutableHttpResponse<?>> deny(LimitDeniedException denial) {
+      Optional<MutableHttpResponse<?>> response =
+          inContext(() -> gate.denials.respond(http, denial, plan()));
+      if (response.isEmpty()) {
+        throw denial; // which the application answers
+      }
+      return response;
     }
   }
 

@@ -1,257 +1,157 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
-import io.limiter.micronaut.address.IpAddress;
+import io.limiter.core.store.Mode;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.LimitedCall;
-import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
-import io.limiter.micronaut.config.DenialConfiguration;
-import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.denial.DenialBody;
-import io.limiter.micronaut.denial.DenialBodyFactory;
 import io.limiter.micronaut.denial.DenialMessages;
-import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.subject.RequestSubjects;
-import io.limiter.micronaut.thread.CallerThreads;
-import io.limiter.micronaut.thread.Continuations;
+import io.limiter.micronaut.plan.PlanRegistry;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.core.io.buffer.ByteArrayBufferFactory;
-import io.micronaut.core.io.buffer.ByteBufferFactory;
-import io.micronaut.core.type.Argument;
-import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpMethod;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
-import io.micronaut.http.MediaType;
 import io.micronaut.http.MutableHttpResponse;
-import io.micronaut.http.body.ByteBodyFactory;
-import io.micronaut.http.body.MessageBodyHandlerRegistry;
-import io.micronaut.http.body.MessageBodyWriter;
-import io.micronaut.http.body.ResponseBodyWriter;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import io.micronaut.http.server.exceptions.response.JsonErrorResponseBodyProvider;
-import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
 import io.micronaut.http.server.util.locale.HttpLocaleResolver;
 import io.micronaut.http.simple.SimpleHttpRequest;
 import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Singleton;
-import java.net.InetAddress;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.Function;
 
 /**
- * Runs the gate from the request to the encoded answer: an admission, a 429, another admission and
- * a 409, in two languages. What the application has put in the place of a part of ours, or of
- * Micronaut's, is not asked: the part that it replaces is run, or no words are looked up.
+ * Passes the gate and the response filter: with an admission, a 429, another admission and a 409.
+ * Where the application has replaced a part that makes the response, only the decisions are made.
  */
 @Singleton
 @Requires(beans = EmbeddedServer.class)
 final class GateWarmUp implements WarmUpStep {
 
-  private static final String PATH = "/" + POLICY;
-
-  private final AdmissionControl admission;
-  private final RequestSubjects subjects;
-  private final Continuations continuations;
   private final GateFilter gate;
-  private final LimitedResponseFilter response;
-  private final RateLimitFields fields;
-  private final LimitDeniedHandler denials;
-  private final DirectDenials answers;
-  private final DenialText text;
-  private final Optional<MessageBodyHandlerRegistry> writers;
-  private final ByteBodyFactory bodies;
+  private final AdmissionControl admission;
+  private final PlanRegistry plans;
+  private final LimitedResponseFilter responses;
+  private final boolean answers;
 
-  @SuppressWarnings("rawtypes") // as Micronaut declares its bean
   GateWarmUp(
       BeanContext beans,
       GateFilter gate,
-      LimitedResponseFilter response,
-      DirectDenials answers,
       AdmissionControl admission,
-      AddressConfiguration addresses,
-      Continuations continuations,
-      DenialConfiguration denialSettings,
-      HeadersConfiguration headers,
-      RateLimitFields fields,
-      DenialBody body,
-      DenialMessages messages) {
-    this.admission = admission;
-    this.continuations = continuations;
+      PlanRegistry plans,
+      LimitedResponseFilter responses) {
     this.gate = gate;
-    this.response = response;
-    this.subjects = new RequestSubjects(request -> address(addresses));
-    this.fields =
-        fields.getClass() == RateLimitFields.class ? fields : new RateLimitFields(headers);
-    boolean words = wordsAreOurs(beans, messages);
-    this.text = words ? DenialText.NONE : DenialText.message(POLICY);
-    this.denials =
-        new LimitDeniedHandler(
-            denialSettings,
-            words ? messages : silent(beans),
-            bodyIsOurs(beans, body) ? body : new DenialBodyFactory.ProblemBody());
-    this.answers = answers.with(this.denials);
-    this.writers = beans.findBean(MessageBodyHandlerRegistry.class);
-    Optional<ByteBufferFactory> buffers = beans.findBean(ByteBufferFactory.class);
-    this.bodies =
-        ByteBodyFactory.createDefault(
-            buffers.isPresent() ? buffers.get() : ByteArrayBufferFactory.INSTANCE);
-  }
-
-  private static boolean wordsAreOurs(BeanContext beans, DenialMessages messages) {
-    return messages.getClass() == DenialMessages.class
-        && areOurs(beans, MessageSource.class)
-        && areOurs(beans, HttpLocaleResolver.class);
-  }
-
-  private static boolean bodyIsOurs(BeanContext beans, DenialBody body) {
-    return isOurs(body)
-        && areOurs(beans, ErrorResponseProcessor.class)
-        && areOurs(beans, JsonErrorResponseBodyProvider.class);
-  }
-
-  private static boolean areOurs(BeanContext beans, Class<?> type) {
-    for (Object bean : beans.getBeansOfType(type)) {
-      if (!isOurs(bean)) {
-        return false;
-      }
-    }
-    return true;
+    this.admission = admission;
+    this.plans = plans;
+    this.responses = responses;
+    this.answers =
+        List.of(
+                RateLimitFields.class,
+                LimitDeniedHandler.class,
+                DenialBody.class,
+                DenialMessages.class,
+                MessageSource.class,
+                HttpLocaleResolver.class,
+                ErrorResponseProcessor.class,
+                JsonErrorResponseBodyProvider.class)
+            .stream()
+            .flatMap(part -> beans.getBeansOfType(part).stream())
+            .allMatch(GateWarmUp::isOurs);
   }
 
   private static boolean isOurs(Object bean) {
-    String of = bean.getClass().getPackageName();
-    return of.startsWith("io.micronaut.")
-        || of.equals(GateWarmUp.class.getPackageName())
-        || of.equals(DenialMessages.class.getPackageName());
-  }
-
-  /** Never looks a message up: the text of the warm-up is literal. */
-  private static DenialMessages silent(BeanContext beans) {
-    return new DenialMessages(
-        beans.getBean(MessageSource.class),
-        beans.getBeansOfType(HttpLocaleResolver.class).iterator().next(),
-        beans.getBean(HttpLocaleResolutionConfiguration.class));
-  }
-
-  /**
-   * The address as the limiter reads it. A bean of the application that finds it is not called: it
-   * may log the request.
-   */
-  private static String address(AddressConfiguration addresses) {
-    IpAddress address = IpAddress.of(InetAddress.getLoopbackAddress());
-    String read = address.network(addresses.ipv6Prefix());
-    if (!addresses.proxies().isEmpty()) {
-      IpAddress client = addresses.header().client(List.of(read), addresses.proxies());
-      return client == null ? read : client.network(addresses.ipv6Prefix());
-    }
-    return read;
+    String type = bean.getClass().getPackageName();
+    return type.startsWith("io.micronaut.")
+        || type.equals(GateWarmUp.class.getPackageName())
+        || type.equals(DenialMessages.class.getPackageName());
   }
 
   @Override
-  public CompletionStage<?> run(LimitStore store, Executor home) {
-    CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), continuations);
-    Filters filters =
-        new Filters(
-            gate.with(subjects, admission.with(store, threads), answers),
-            response.with(fields, threads));
-    // Of this run alone: another may have used up what the plan allows.
-    String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
-    LimitPlan limited = LimitPlan.ofWarmUp(limit, false, text);
-    LimitPlan submitted = LimitPlan.ofWarmUp(limit, true, text);
-    CompletableFuture<Void> late = new CompletableFuture<>(); // as memory's decisions never are
-    CompletionStage<Void> calls = threads.back(late, Optional.of(request(Locale.ENGLISH)));
-    late.complete(null);
-    for (WarmUpCall call :
-        List.of(
-            new WarmUpCall(limited, Locale.ENGLISH),
-            new WarmUpCall(limited, Locale.ENGLISH),
-            new WarmUpCall(submitted, Locale.CHINESE),
-            new WarmUpCall(submitted, Locale.CHINESE))) {
-      calls = calls.thenCompose(before -> make(call, filters));
+  public CompletionStage<?> run(LimitStore store) {
+    LimitPlan limited = plans.ofWarmUp(false);
+    LimitPlan submitted = plans.ofWarmUp(true);
+    CompletionStage<Void> requests = CompletableFuture.completedFuture(null);
+    for (LimitPlan plan : List.of(limited, limited, submitted, submitted)) {
+      requests = requests.thenCompose(before -> request(store, plan));
     }
-    return calls;
+    return requests;
   }
 
-  private CompletionStage<Void> make(WarmUpCall call, Filters filters) {
-    HttpRequest<?> request = request(call.language());
+  private CompletionStage<Void> request(LimitStore store, LimitPlan plan) {
+    HttpRequest<?> request = new SimpleHttpRequest<>(HttpMethod.GET, "/" + POLICY, null);
     var unused = gate.isEnabled(request);
-    return filters
-        .gate()
-        .decide(request, call.plan())
-        .handle(
-            (denial, thrown) ->
-                answer(filters, request, thrown == null ? denial : handled(request, thrown)))
-        .thenCompose(Function.identity())
-        .thenAccept(response -> end(filters, request, response));
+    return admission
+        .admit(new WarmUpCall(store, request, plan))
+        .thenCompose(denial -> respond(request, denial))
+        .thenAccept(ended -> {});
   }
 
-  private CompletionStage<MutableHttpResponse<?>> answer(
-      Filters filters, HttpRequest<?> request, Optional<MutableHttpResponse<?>> denial) {
-    Optional<LimitedCall> call = LimitedCall.of(request);
-    if (call.isPresent() && !call.get().isDenied() && call.get().enter()) { // as the guard does
-      var unused = call.get().on(new LimitedCall.Event.Returned(null));
+  private CompletionStage<?> respond(
+      HttpRequest<?> request, Optional<MutableHttpResponse<?>> denial) {
+    if (!answers) {
+      return CompletableFuture.completedFuture(null);
     }
-    return filters
-        .response()
-        .respond(request, denial.isPresent() ? denial.get() : HttpResponse.ok());
+    MutableHttpResponse<?> response = denial.isPresent() ? denial.get() : HttpResponse.ok();
+    return responses
+        .respond(request, response)
+        .thenAccept(
+            answered -> {
+              responses.answer(request, answered);
+              responses.onApplicationEvent(new HttpRequestTerminatedEvent(request));
+            });
   }
 
-  private void end(Filters filters, HttpRequest<?> request, MutableHttpResponse<?> response) {
-    filters.response().answer(request, response);
-    encode(request, response);
-    filters.response().onApplicationEvent(new HttpRequestTerminatedEvent(request));
-  }
+  /** A request that another store decides. */
+  private final class WarmUpCall extends GateFilter.GateCall {
 
-  private static HttpRequest<?> request(Locale language) {
-    return new SimpleHttpRequest<>(HttpMethod.GET, PATH, null)
-        .header(HttpHeaders.ACCEPT_LANGUAGE, language.toLanguageTag());
-  }
+    private final LimitStore store;
 
-  /** Where the application is to get the exception, as the handler answers it. */
-  private Optional<MutableHttpResponse<?>> handled(HttpRequest<?> request, Throwable thrown) {
-    Throwable cause = thrown instanceof CompletionException ? thrown.getCause() : thrown;
-    if (cause instanceof LimitDeniedException denied) {
-      return Optional.of(denials.handle(request, denied));
+    WarmUpCall(LimitStore store, HttpRequest<?> request, LimitPlan plan) {
+      super(gate, request, plan);
+      this.store = store;
     }
-    throw new CompletionException(cause);
-  }
 
-  /** As the server encodes it. */
-  private void encode(HttpRequest<?> request, MutableHttpResponse<?> response) {
-    Object body = response.body();
-    if (body == null || writers.isEmpty()) {
-      return;
+    @Override
+    public Subject subject(SubjectSource source) {
+      return super.subject(new SubjectSource.Everybody());
     }
-    MediaType type = response.getContentType().orElse(MediaType.APPLICATION_JSON_TYPE);
-    @SuppressWarnings("unchecked")
-    Argument<Object> argument = Argument.of((Class<Object>) body.getClass());
-    MessageBodyWriter<Object> writer =
-        writers.get().findWriter(argument, List.of(type)).orElse(null);
-    if (writer != null && !writer.isBlocking()) {
-      ResponseBodyWriter.wrap(writer)
-          .writePiece(bodies, request, response, argument, type, body)
-          .close();
+
+    @Override
+    protected CompletionStage<Verdict> ask(LimitStore usual, LimitRequest charges) {
+      return store.decide(charges, Mode.ACQUIRE);
+    }
+
+    @Override
+    protected boolean isReported() {
+      return false;
+    }
+
+    /** Enters the method like the guard: a submission whose method is not entered is released. */
+    @Override
+    protected Optional<MutableHttpResponse<?>> proceed(LimitedCall admitted) {
+      if (admitted.enter()) {
+        var unused = admitted.on(new LimitedCall.Event.Returned(null));
+      }
+      return super.proceed(admitted);
+    }
+
+    @Override
+    protected Optional<MutableHttpResponse<?>> deny(LimitDeniedException denial) {
+      return answers ? super.deny(denial) : Optional.empty();
     }
   }
-
-  /** A call by this plan, in this language. */
-  private record WarmUpCall(LimitPlan plan, Locale language) {}
-
-  /** What a limited request passes. */
-  private record Filters(GateFilter gate, LimitedResponseFilter response) {}
 }

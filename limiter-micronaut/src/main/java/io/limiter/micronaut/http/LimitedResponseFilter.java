@@ -70,11 +70,6 @@ public final class LimitedResponseFilter
     this.writers = writers;
   }
 
-  /** The same with other parts, for a warm-up. */
-  LimitedResponseFilter with(RateLimitFields otherFields, CallerThreads otherThreads) {
-    return new LimitedResponseFilter(otherFields, otherThreads, users, writers);
-  }
-
   /**
    * The outermost filter. It writes the header fields of a denial, once, whether a route was denied
    * or a bean behind it, and whatever made the response: an {@code @Error} method of the

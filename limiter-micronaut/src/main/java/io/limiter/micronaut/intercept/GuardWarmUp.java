@@ -1,91 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
-import io.limiter.micronaut.call.AdmissionControl;
-import io.limiter.micronaut.call.CallerPlans;
-import io.limiter.micronaut.exception.DenialText;
-import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.core.store.Mode;
+import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
-import io.limiter.micronaut.subject.RequestSubjects;
-import io.limiter.micronaut.subject.SubmissionDigest;
-import io.limiter.micronaut.thread.CallerThreads;
-import io.limiter.micronaut.thread.Continuations;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.aop.Interceptor;
 import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.aop.chain.MethodInterceptorChain;
 import io.micronaut.context.BeanContext;
-import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Executable;
-import io.micronaut.core.type.Argument;
 import io.micronaut.http.HttpMethod;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.simple.SimpleHttpRequest;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.ExecutableMethod;
-import io.micronaut.json.JsonMapper;
 import jakarta.inject.Singleton;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
-import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * Runs the guard around methods of its own, of each kind: with an admission by the gate and, where
- * an event loop need not block for it, with a decision of the guard.
+ * Enters methods of its own, one of each kind, with an admission by the gate. The guard decides
+ * only a call of the method for whose decision an event loop need not wait.
  */
 @Singleton
 final class GuardWarmUp implements WarmUpStep {
 
-  private static final Argument<?>[] ARGUMENTS = {
-    Argument.of(String.class, "text"), Argument.of(int.class, "number")
-  };
-
-  private final BeanContext beans;
   private final LimitInterceptor interceptor;
-  private final AdmissionControl admission;
-  private final CallerPlans callers;
+  private final GuardedCall.Parts parts;
   private final PlanRegistry plans;
-  private final Continuations continuations;
-  private final CallSubjects subjects;
-  private final Optional<SubmissionDigest> digest;
-  private final List<ExecutableMethod<Object, Object>> methods;
+  private final BeanDefinition<GuardWarmUp> own;
 
   GuardWarmUp(
       BeanContext beans,
       LimitInterceptor interceptor,
-      AdmissionControl admission,
-      CallerPlans callers,
-      PlanRegistry plans,
-      BeanProvider<SubmissionDigest> digests,
-      Continuations continuations) {
-    this.beans = beans;
+      GuardedCall.Parts parts,
+      PlanRegistry plans) {
     this.interceptor = interceptor;
-    this.admission = admission;
-    this.callers = callers;
+    this.parts = parts;
     this.plans = plans;
-    this.continuations = continuations;
-    this.subjects = new CallSubjects(new RequestSubjects(request -> POLICY), digests);
-    this.digest =
-        beans.containsBean(JsonMapper.class) ? Optional.of(digests.get()) : Optional.empty();
-    BeanDefinition<GuardWarmUp> own = beans.getBeanDefinition(GuardWarmUp.class);
-    this.methods =
-        List.of(
-            executable(own.getRequiredMethod("plain")),
-            executable(own.getRequiredMethod("staged")),
-            executable(own.getRequiredMethod("published")));
-  }
-
-  @SuppressWarnings("unchecked")
-  private static ExecutableMethod<Object, Object> executable(ExecutableMethod<?, ?> method) {
-    return (ExecutableMethod<Object, Object>) method;
+    this.own = beans.getBeanDefinition(GuardWarmUp.class);
   }
 
   @Executable
@@ -104,59 +67,62 @@ final class GuardWarmUp implements WarmUpStep {
   }
 
   @Override
-  public CompletionStage<?> run(LimitStore store, Executor home) {
-    CallerThreads threads = new CallerThreads(List.of(request -> Optional.of(home)), continuations);
-    GuardedCall.Parts parts =
-        new GuardedCall.Parts(admission.with(store, threads), subjects, callers, plans, beans);
-    // Of this run alone: another may have used up what the plan allows.
-    String limit = POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
-    LimitPlan plan = LimitPlan.ofWarmUp(limit, false, DenialText.NONE);
-    for (ExecutableMethod<Object, Object> method : methods) {
-      HttpRequest<?> admitted = request();
-      var unused = AdmissionControl.admitUncharged(plan, admitted);
-      enter(parts, plan, method, admitted);
+  public CompletionStage<?> run(LimitStore store) {
+    LimitPlan plan = plans.ofWarmUp(false);
+    for (String method : new String[] {"plain", "staged", "published"}) {
+      HttpRequest<?> request = request();
+      LimitedCall.uncharged(plan).atGate(request);
+      if (enter(method, store, plan, request) instanceof Mono<?> mono) {
+        var unused = mono.subscribe();
+      }
     }
-    if (digest.isPresent()) {
-      var unused = digest.get().of(POLICY, ARGUMENTS, new Object[] {POLICY, 1}, List.of(0, 1));
-    }
-    return decided(parts, plan)
-        .thenCompose(admitted -> decided(parts, plan))
-        .handle((admitted, thrown) -> denied(thrown));
-  }
-
-  /** A call that the gate has not decided, of a method that need not wait. */
-  private CompletionStage<?> decided(GuardedCall.Parts parts, LimitPlan plan) {
-    return enter(parts, plan, methods.get(1), request()) instanceof CompletionStage<?> result
-        ? result
+    return enter("staged", store, plan, request()) instanceof CompletionStage<?> decided
+        ? decided
         : CompletableFuture.completedFuture(null);
-  }
-
-  private @Nullable Object enter(
-      GuardedCall.Parts parts,
-      LimitPlan plan,
-      ExecutableMethod<Object, Object> method,
-      HttpRequest<?> request) {
-    @SuppressWarnings({"unchecked", "rawtypes"})
-    MethodInvocationContext<Object, Object> context =
-        new MethodInterceptorChain<>(new Interceptor[] {interceptor}, this, method);
-    Object result =
-        interceptor.enter(new GuardedCall(parts, context, plan, Optional.of(request)), context);
-    if (result instanceof Mono<?> mono) {
-      var unusedResult = mono.subscribe();
-    }
-    return result;
   }
 
   private static HttpRequest<?> request() {
     return new SimpleHttpRequest<>(HttpMethod.GET, "/" + POLICY, null);
   }
 
-  /** The second call has to be denied; any other failure is one of the warm-up. */
-  private static Boolean denied(@Nullable Throwable thrown) {
-    Throwable cause = thrown instanceof CompletionException ? thrown.getCause() : thrown;
-    if (cause == null || cause instanceof LimitDeniedException) {
-      return cause != null;
+  private @Nullable Object enter(
+      String name, LimitStore store, LimitPlan plan, HttpRequest<?> request) {
+    @SuppressWarnings("unchecked")
+    ExecutableMethod<Object, Object> method =
+        (ExecutableMethod<Object, Object>) (ExecutableMethod<?, ?>) own.getRequiredMethod(name);
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    MethodInvocationContext<Object, Object> invocation =
+        new MethodInterceptorChain<>(new Interceptor[] {interceptor}, this, method);
+    return interceptor.enter(new WarmUpCall(invocation, plan, request, store), invocation);
+  }
+
+  /** A call that another store decides. */
+  private final class WarmUpCall extends GuardedCall {
+
+    private final LimitStore store;
+
+    WarmUpCall(
+        MethodInvocationContext<Object, Object> invocation,
+        LimitPlan plan,
+        HttpRequest<?> request,
+        LimitStore store) {
+      super(parts, invocation, plan, Optional.of(request));
+      this.store = store;
     }
-    throw new CompletionException(cause);
+
+    @Override
+    public Subject subject(SubjectSource source) {
+      return super.subject(new SubjectSource.Everybody());
+    }
+
+    @Override
+    protected CompletionStage<Verdict> ask(LimitStore usual, LimitRequest charges) {
+      return store.decide(charges, Mode.ACQUIRE);
+    }
+
+    @Override
+    protected boolean isReported() {
+      return false;
+    }
   }
 }

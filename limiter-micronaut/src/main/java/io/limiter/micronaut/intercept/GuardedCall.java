@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
-import io.limiter.core.LimitRequest;
 import io.limiter.core.Subject;
-import io.limiter.core.Verdict;
 import io.limiter.micronaut.call.AdmissionControl;
-import io.limiter.micronaut.call.CallerPlans;
+import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.call.LimitedCall;
+import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.intercept.LimitInterceptor.AsyncCompletion;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.plan.VerdictParameter;
+import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
+import io.limiter.micronaut.subject.SubmissionDigest;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.CallerThreads.CallContext;
 import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.context.BeanContext;
-import io.micronaut.core.propagation.PropagatedContext;
+import io.micronaut.context.BeanProvider;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
 import io.micronaut.http.context.ServerRequestContext;
 import jakarta.inject.Singleton;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -35,24 +36,25 @@ import org.slf4j.LoggerFactory;
 import reactor.util.context.ContextView;
 
 /**
- * One call of a limited method, as the guard sees it: finds who is counted, has the call decided,
- * enters the method in the context of its caller, and reports how it ended.
+ * One call of a limited method, as the guard sees it: takes the admission of the gate, or has the
+ * call decided; enters the method in the context of its caller, and reports how it ended.
  */
-final class GuardedCall {
+class GuardedCall extends ArrivingCall<LimitedCall> {
 
   private static final Logger LOG = LoggerFactory.getLogger(GuardedCall.class);
 
   /**
    * What calls need.
    *
+   * @param digest digests arguments, which needs a JSON mapper
    * @param plans finds whether a method is the request's own route
    * @param beans finds what else the bean of a method has
    */
   @Singleton
   record Parts(
       AdmissionControl admission,
-      CallSubjects subjects,
-      CallerPlans callers,
+      RequestSubjects subjects,
+      BeanProvider<SubmissionDigest> digest,
       PlanRegistry plans,
       BeanContext beans) {}
 
@@ -60,31 +62,24 @@ final class GuardedCall {
   private static final String ON_ERROR = "io.micronaut.websocket.annotation.OnError";
 
   private final Parts parts;
-  private final MethodInvocationContext<Object, Object> context;
-  private final LimitPlan plan;
-  private final Optional<HttpRequest<?>> request;
-  private final CallContext caller;
+  private final MethodInvocationContext<Object, Object> invocation;
   private final AtomicReference<@Nullable LimitedCall> admittedAtGate;
-  // The part of the plan that holds for the caller.
-  private volatile LimitPlan decidedBy;
-  private volatile @Nullable LimitDeniedException denial;
+  // Why its submission cannot be compared with others. Such a call must not enter its method, but
+  // its rules count it: a caller could avoid its limit with such input otherwise.
   private volatile @Nullable RuntimeException indigestible;
-  private volatile @Nullable LimitRequest asked;
-  private volatile @Nullable Function<SubjectSource, Subject> who;
+  private volatile @Nullable LimitDeniedException denial;
+
+  // Both are guarded by this.
+  private @Nullable CompletableFuture<Void> turn;
+  private boolean left;
 
   /** A call on the thread that makes it, which is where its request is known first. */
   GuardedCall(
       Parts parts,
-      MethodInvocationContext<Object, Object> context,
+      MethodInvocationContext<Object, Object> invocation,
       LimitPlan plan,
-      Optional<? extends HttpRequest<?>> request) {
-    this(
-        parts,
-        context,
-        plan,
-        request.isPresent() ? Optional.of(request.get()) : Optional.empty(),
-        CallContext.current(),
-        new AtomicReference<>());
+      Optional<HttpRequest<?>> request) {
+    this(parts, invocation, plan, request, CallContext.current(), new AtomicReference<>());
     if (request.isPresent()) {
       LimitedCall.take(request.get(), plan).ifPresent(admittedAtGate::set);
     }
@@ -92,17 +87,14 @@ final class GuardedCall {
 
   private GuardedCall(
       Parts parts,
-      MethodInvocationContext<Object, Object> context,
+      MethodInvocationContext<Object, Object> invocation,
       LimitPlan plan,
       Optional<HttpRequest<?>> request,
-      CallContext caller,
+      CallContext context,
       AtomicReference<@Nullable LimitedCall> admittedAtGate) {
+    super(plan, request, context);
     this.parts = parts;
-    this.context = context;
-    this.plan = plan;
-    this.decidedBy = plan;
-    this.request = request;
-    this.caller = caller;
+    this.invocation = invocation;
     this.admittedAtGate = admittedAtGate;
   }
 
@@ -114,32 +106,36 @@ final class GuardedCall {
     Optional<HttpRequest<?>> own = request(subscriber);
     CallContext known = CallContext.of(subscriber);
     if (own.isPresent() && !isOf(own.get())) {
-      return new GuardedCall(
-          parts, context, plan, own, known.with(own.get()), new AtomicReference<>());
+      return of(own, known.with(own.get()), new AtomicReference<>());
     }
-    CallContext here = own.isPresent() ? caller : known.or(caller);
-    return new GuardedCall(
-        parts, context, plan, request, request.map(here::with).orElse(here), admittedAtGate);
+    CallContext here = own.isPresent() ? context() : known.or(context());
+    return of(request(), request().map(here::with).orElse(here), admittedAtGate);
   }
 
   /** The same call in the name of no request. */
   GuardedCall ofNoRequest() {
-    return new GuardedCall(
-        parts, context, plan, Optional.empty(), CallContext.NONE, new AtomicReference<>());
+    return of(Optional.empty(), CallContext.NONE, new AtomicReference<>());
+  }
+
+  private GuardedCall of(
+      Optional<HttpRequest<?>> request,
+      CallContext context,
+      AtomicReference<@Nullable LimitedCall> admittedAtGate) {
+    return new GuardedCall(parts, invocation, whole(), request, context, admittedAtGate);
   }
 
   /** Whether another is made in the name of a request, and this one not in that. */
   boolean isOfAnotherThan(GuardedCall other) {
-    return other.request.isPresent() && !isOf(other.request.get());
+    return other.request().isPresent() && !isOf(other.request().get());
   }
 
   private boolean isOf(HttpRequest<?> other) {
-    if (request.isEmpty()) {
+    if (request().isEmpty()) {
       return false;
     }
-    Optional<LimitedCall> decided =
-        LimitedCall.of(request.get()); // a changed copy has the same attributes
-    return innermost(request.get()) == innermost(other)
+    HttpRequest<?> own = request().get();
+    Optional<LimitedCall> decided = LimitedCall.of(own); // a changed copy has the same attributes
+    return innermost(own) == innermost(other)
         || (decided.isPresent() && decided.equals(LimitedCall.of(other)));
   }
 
@@ -158,126 +154,129 @@ final class GuardedCall {
     return found.isPresent() ? Optional.of(found.get()) : Optional.empty();
   }
 
-  /** The admission of the gate, once; else a decision of its own. */
-  Admission arrive() {
+  /** Takes the admission of the gate, once; else has the call decided. */
+  CompletableFuture<LimitedCall> arrive() {
     LimitedCall ready = admittedAtGate.getAndSet(null);
-    return ready != null ? new Admission(ready) : new Admission(decided().thenApply(this::admit));
+    return ready != null ? CompletableFuture.completedFuture(ready) : parts.admission().admit(this);
   }
 
-  /** A call on its way into its method: while it is decided, and while it waits for its turn. */
-  final class Admission {
-
-    private final CompletableFuture<LimitedCall> admitted;
-
-    // Both are guarded by this.
-    private @Nullable CompletableFuture<Void> turn;
-    private boolean left;
-
-    /** A call that has waited at the gate. */
-    private Admission(LimitedCall ready) {
-      admitted = CompletableFuture.completedFuture(ready);
-    }
-
-    private Admission(CompletableFuture<LimitedCall> decided) {
-      admitted = plan.waits() ? decided.thenCompose(this::inTurn) : decided;
-    }
-
-    /** Completes on the caller's executor, when the call may begin. */
-    CompletableFuture<LimitedCall> admitted() {
-      return admitted;
-    }
-
-    /** The caller no longer waits: a call that has not begun yet is given up. */
-    void leave() {
-      CompletableFuture<Void> waiting;
-      synchronized (this) {
-        left = true;
-        waiting = turn;
-      }
-      if (waiting != null) {
-        AdmissionControl.abandon(waiting);
-      }
-    }
-
-    private CompletionStage<LimitedCall> inTurn(LimitedCall call) {
-      if (call.verdict().delay().isZero()) {
-        return CompletableFuture.completedFuture(call);
-      }
-      CompletableFuture<Void> waiting = parts.admission().turn(call, request);
-      boolean gone;
-      synchronized (this) {
-        turn = waiting;
-        gone = left;
-      }
-      if (gone) {
-        AdmissionControl.abandon(waiting);
-      }
-      return back(waiting).thenApply(now -> call);
-    }
-  }
-
-  /** The decision, where the caller is at home, behind those before it on its connection. */
-  private CompletableFuture<Verdict> decided() {
-    return threads().inOrder(decide(), request, caller);
-  }
-
-  /** Whether it makes a difference how a call ends, or that its caller leaves. */
-  boolean endMatters() {
-    return plan.countsByCompletion();
-  }
-
-  /** Whether calls may have to wait for their turn. */
-  boolean mayWait() {
-    return plan.waits();
-  }
-
-  private CallerThreads threads() {
-    return parts.admission().threads();
-  }
-
-  /** The same stage, on the caller's executor. */
-  <T> CompletableFuture<T> back(CompletionStage<T> stage) {
-    return threads().back(stage, request, caller);
-  }
-
-  /** The same for a caller that waits. */
-  LimitedCall awaitAdmission() {
+  /** Like {@link #arrive}, for a caller that waits. */
+  LimitedCall awaitArrival() {
     LimitedCall ready = admittedAtGate.getAndSet(null);
-    if (ready != null) {
-      return ready;
-    }
-    // Before anything is taken: a call that cannot be entered here must not count, nor leave a
-    // submission behind that was never made.
-    threads().requireMayBlock(plan.method());
-    LimitedCall call = admit(awaitDecision());
-    if (!call.verdict().delay().isZero()) {
-      awaitTurn(call);
-    }
-    return call;
+    return ready != null ? ready : parts.admission().await(this);
   }
 
-  private @Nullable Verdict awaitDecision() {
-    CompletionStage<Verdict> decision = decide();
+  /** The caller no longer waits: a call that has not begun yet is given up. */
+  void leave() {
+    CompletableFuture<Void> waiting;
+    synchronized (this) {
+      left = true;
+      waiting = turn;
+    }
+    if (waiting != null) {
+      AdmissionControl.abandon(waiting);
+    }
+  }
+
+  @Override
+  protected void waits(CompletableFuture<Void> begun) {
+    boolean gone;
+    synchronized (this) {
+      turn = begun;
+      gone = left;
+    }
+    if (gone) {
+      AdmissionControl.abandon(begun);
+    }
+  }
+
+  @Override
+  public Subject subject(SubjectSource source) {
+    RequestSubjects subjects = parts.subjects();
+    if (source.kind() == SubjectSource.Kind.EXPRESSION) {
+      return subjects.named(source, text(((SubjectSource.Expression) source).expression()));
+    }
+    Optional<Subject> outside =
+        request().isPresent() ? Optional.empty() : subjects.resolveOutsideOfRequest(source);
+    return outside.isPresent()
+        ? outside.get()
+        : subjects.resolve(
+            source,
+            requestFor(
+                "its calls are counted by "
+                    + source.written()
+                    + (source.kind() == SubjectSource.Kind.ADDRESS ? ", which is the default" : ""),
+                "count all calls together with limitType = GLOBAL, or a subject of its own by an expression over the arguments, subject = \"#{…}\", or by a resolver that returns one from its resolveOutsideOfRequest()"));
+  }
+
+  @Override
+  public boolean isTrue(CallExpression condition) {
+    return condition.isTrue(invocation.getTarget(), invocation.getParameterValues());
+  }
+
+  @Override
+  public String text(CallExpression expression) {
+    return expression.evaluate(invocation.getTarget(), invocation.getParameterValues());
+  }
+
+  @Override
+  public int units(CallExpression cost) {
+    return cost.units(invocation.getTarget(), invocation.getParameterValues());
+  }
+
+  @Override
+  public Optional<String> digest(List<Integer> positions) {
     try {
-      return threads().await(decision, plan.method());
+      return Optional.of(
+          parts
+              .digest()
+              .get()
+              .of(
+                  whole().method(),
+                  invocation.getArguments(),
+                  invocation.getParameterValues(),
+                  positions));
     } catch (RuntimeException failure) {
-      // A late verdict has no call: what it took was for none, so all of it is given back.
-      if (Thread.currentThread().isInterrupted()) {
-        var unused = decision.thenAccept(late -> late.reservation().refund());
-      }
+      indigestible = failure;
+      return Optional.empty();
+    }
+  }
+
+  @Override
+  protected void decided(LimitedCall decided) {
+    if (isRoute()) {
+      request().ifPresent(decided::atGuard);
+    }
+    RuntimeException failure = indigestible;
+    if (failure != null && !decided.isDenied()) {
+      decided.on(LimitedCall.Event.Plain.THREW); // it is counted, and its method is not entered
       throw failure;
     }
   }
 
-  private void awaitTurn(LimitedCall call) {
-    CompletableFuture<Void> turn = parts.admission().turn(call, request);
-    try {
-      threads().await(turn, plan.method(), call.verdict().delay());
-    } catch (RuntimeException abandoned) {
-      AdmissionControl.abandon(turn); // an interrupt too, even as the turn comes
-      call.on(LimitedCall.Event.Plain.ABANDONED);
-      throw abandoned;
-    }
+  @Override
+  protected LimitedCall proceed(LimitedCall admitted) {
+    return admitted;
+  }
+
+  @Override
+  protected LimitedCall deny(LimitDeniedException denied) {
+    denial = denied;
+    throw denied;
+  }
+
+  /** Whether it makes a difference how a call ends, or that its caller leaves. */
+  boolean endMatters() {
+    return whole().countsByCompletion();
+  }
+
+  /** Whether calls may have to wait for their turn. */
+  boolean mayWait() {
+    return whole().waits();
+  }
+
+  private CallerThreads threads() {
+    return parts.admission().threads();
   }
 
   /**
@@ -298,108 +297,48 @@ final class GuardedCall {
     if (!call.enter()) {
       throw new CallAbandonedException();
     }
-    if (plan.takesVerdict()) {
+    if (whole().takesVerdict()) {
       VerdictParameter.passVerdict(
-          context.getArguments(), context.getParameterValues(), call.verdict());
+          invocation.getArguments(), invocation.getParameterValues(), call.verdict());
     }
     return inContext(method);
   }
 
-  /** Runs code of the application as if on that thread. */
-  <T> T inContext(Supplier<T> code) {
-    try (PropagatedContext.Scope ignored = caller.propagated().propagate()) {
-      return code.get();
-    }
-  }
-
   /** Whether the method runs on another thread, behind what its caller waits for. */
   boolean isHandedOn() {
-    return AsyncCompletion.sees(context);
+    return AsyncCompletion.sees(invocation);
   }
 
   /** Has that thread run the rest of the call so. */
   void handOn(AsyncCompletion.Rest rest) {
-    AsyncCompletion.handOn(context, rest);
+    AsyncCompletion.handOn(invocation, rest);
   }
 
   boolean single() {
-    return context.getReturnType().isSingleResult();
+    return invocation.getReturnType().isSingleResult();
   }
 
   /** Reports how the method ended; completes on the caller's executor. */
   CompletionStage<Void> on(LimitedCall call, LimitedCall.Event event) {
-    return back(call.on(event));
+    return threads().back(call.on(event), request(), context());
   }
 
-  /** The same for a caller that waits. */
+  /** The same for a caller that waits. A thread that must not block does not wait. */
   void awaitOn(LimitedCall call, LimitedCall.Event event) {
-    awaitIfMayBlock(call.on(event));
-  }
-
-  /** A thread that must not block does not wait for the report. */
-  private void awaitIfMayBlock(CompletionStage<Void> reported) {
+    CompletionStage<Void> reported = call.on(event);
     if (reported.toCompletableFuture().isDone() || threads().mustNotBlock()) {
       return;
     }
     try {
-      threads().await(reported, plan.method());
+      threads().await(reported, whole().method());
     } catch (IllegalStateException interrupted) {
       // The method has run.
     }
   }
 
-  private CompletionStage<Verdict> decide() {
-    if (plan.isSameForAll()) {
-      return decide(plan);
-    }
-    CompletableFuture<LimitPlan> own = parts.callers().inTier(plan, request);
-    return own.isDone()
-        ? decideInTier(own.join())
-        : back(own).thenCompose(inTier -> inContext(() -> decideInTier(inTier)));
-  }
-
-  private CompletionStage<Verdict> decideInTier(LimitPlan inTier) {
-    return decide(
-        parts
-            .callers()
-            .part(
-                inTier,
-                request,
-                condition -> condition.limits(context.getTarget(), context.getParameterValues())));
-  }
-
-  private CompletionStage<Verdict> decide(LimitPlan part) {
-    decidedBy = part;
-    CallSubjects.Asked call = parts.subjects().request(context, part, request);
-    indigestible = call.failure();
-    Optional<LimitRequest> charged = call.request();
-    asked = charged.orElse(null);
-    who = call.who();
-    return charged.isPresent()
-        ? parts.admission().ask(charged.get(), part)
-        : CompletableFuture.completedFuture(Verdict.free(part.policy()));
-  }
-
-  private LimitedCall admit(@Nullable Verdict verdict) {
-    Optional<HttpRequest<?>> route = isRoute() ? request : Optional.empty();
-    Optional<LimitDeniedException> denied =
-        parts.admission().denial(verdict, decidedBy, asked, who, route, caller.propagated());
-    if (verdict == null || denied.isPresent()) {
-      denial = denied.orElseThrow();
-      throw denied.get();
-    }
-    LimitedCall call = parts.admission().admit(verdict, decidedBy, route);
-    RuntimeException failure = indigestible;
-    if (failure != null) { // it is counted, and its method is not entered
-      call.on(LimitedCall.Event.Plain.THREW);
-      throw failure;
-    }
-    return call;
-  }
-
   /** Whether the method is one of a WebSocket, whose denial has no response. */
   boolean isOfWebSocket() {
-    return PlanRegistry.isOfWebSocket(context.getExecutableMethod());
+    return PlanRegistry.isOfWebSocket(invocation.getExecutableMethod());
   }
 
   /**
@@ -415,20 +354,20 @@ final class GuardedCall {
     if (denied == null || (failure != denied && failure.getCause() != denied) || !isOfWebSocket()) {
       return false;
     }
-    if (seesErrors(context.getTarget())) {
+    if (seesErrors(invocation.getTarget())) {
       // Micronaut drops the failure of a CompletionStage: then this is all that is seen of it.
       LOG.debug(
           "{} denied a call ({}): that is left to its @OnError method",
-          plan.method(),
+          whole().method(),
           denied.verdict().outcome());
       return false;
     }
     boolean later = denied.verdict().retryAfter().isPresent();
-    boolean closed = threads().closeWebSocket(request, later);
+    boolean closed = threads().closeWebSocket(request(), later);
     if (closed) {
       LOG.debug(
           "{} denied a call ({}): the WebSocket is closed with {}",
-          plan.method(),
+          whole().method(),
           denied.verdict().outcome(),
           later ? "1013" : "1008");
     }
@@ -442,10 +381,10 @@ final class GuardedCall {
   }
 
   private boolean isRoute() {
-    if (request.isEmpty() || LimitedCall.isAnswered(request.get())) {
+    if (request().isEmpty() || LimitedCall.isAnswered(request().get())) {
       return false;
     }
-    Optional<LimitPlan> route = parts.plans().ofRoute(request.get());
-    return route.isPresent() && route.get().equals(plan);
+    Optional<LimitPlan> route = parts.plans().ofRoute(request().get());
+    return route.isPresent() && route.get().equals(whole());
   }
 }

@@ -54,7 +54,8 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
 
   @Override
   public @Nullable Object intercept(MethodInvocationContext<Object, Object> context) {
-    Optional<HttpRequest<Object>> request = ServerRequestContext.currentRequest();
+    Optional<HttpRequest<?>> request =
+        Optional.ofNullable(ServerRequestContext.currentRequest().orElse(null));
     Optional<LimitPlan> plan =
         plans.of(context.getExecutableMethod(), context.getTarget(), request);
     if (plan.isEmpty()) {
@@ -120,15 +121,14 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
 
     static CompletionStage<@Nullable Object> enter(
         GuardedCall call, Supplier<CompletionStage<?>> method) {
-      GuardedCall.Admission admission = call.arrive();
       CompletableFuture<@Nullable Object> result =
-          admission.admitted().thenCompose(admitted -> run(call, admitted, method));
+          call.arrive().thenCompose(admitted -> run(call, admitted, method));
       if (call.mayWait()) {
         var unused =
             result.whenComplete(
                 (value, failure) -> {
                   if (result.isCancelled()) {
-                    admission.leave();
+                    call.leave();
                   }
                 });
       }
@@ -174,7 +174,7 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
     static @Nullable Object enter(GuardedCall call, Supplier<@Nullable Object> method) {
       LimitedCall admitted;
       try {
-        admitted = call.awaitAdmission();
+        admitted = call.awaitArrival();
       } catch (LimitDeniedException denied) {
         if (call.closesWebSocket(denied)) {
           return null;

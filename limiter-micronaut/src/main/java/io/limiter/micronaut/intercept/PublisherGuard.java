@@ -3,6 +3,7 @@ package io.limiter.micronaut.intercept;
 
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.call.LimitedCall.Event;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -65,7 +66,7 @@ final class PublisherGuard {
    * answer sees the end of the stream, and which status its client gets.
    */
   static Publisher<?> answer(GuardedCall call, Supplier<Publisher<?>> method) {
-    LimitedCall admitted = call.awaitAdmission();
+    LimitedCall admitted = call.awaitArrival();
     Publisher<?> begun = begin(call, admitted, method);
     AtomicReference<@Nullable Flux<Object>> first =
         new AtomicReference<>(
@@ -97,15 +98,15 @@ final class PublisherGuard {
 
   /** A subscriber that cancels while it is decided, or while the method runs, frees its permits. */
   private static Mono<LimitedCall> admission(GuardedCall call) {
-    GuardedCall.Admission admission = call.arrive();
-    boolean goesOnIfCancelled = true;
-    Mono<LimitedCall> admitted = Mono.fromFuture(admission.admitted(), goesOnIfCancelled);
+    CompletableFuture<LimitedCall> arrived = call.arrive();
+    boolean suppressCancel = true;
+    Mono<LimitedCall> admitted = Mono.fromFuture(arrived, suppressCancel);
     return !call.endMatters()
         ? admitted
         : admitted.doOnCancel(
             () -> {
-              admission.leave();
-              var unused = admission.admitted().thenAccept(left -> left.on(Event.Plain.CANCELLED));
+              call.leave();
+              var unused = arrived.thenAccept(left -> left.on(Event.Plain.CANCELLED));
             });
   }
 

@@ -10,6 +10,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl.DenialListener;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
+import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.config.LimiterConfiguration.ManagementConfiguration;
 import io.limiter.micronaut.event.DeniedPart;
 import io.limiter.micronaut.event.SubjectDigest;
@@ -18,7 +19,6 @@ import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.plan.PolicyPlan;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.core.propagation.PropagatedContext;
 import jakarta.inject.Singleton;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -31,7 +31,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -95,7 +94,8 @@ final class PolicyStatistics implements VerdictListener, DenialListener {
   }
 
   @Override
-  public void decided(LimitPlan plan, Verdict verdict, PropagatedContext context) {
+  public void decided(ArrivingCall<?> call, Verdict verdict) {
+    LimitPlan plan = call.plan();
     if (verdict.decidedBy() == DecidedBy.NONE) {
       return;
     }
@@ -120,8 +120,7 @@ final class PolicyStatistics implements VerdictListener, DenialListener {
   }
 
   @Override
-  public void denied(
-      LimitPlan plan, LimitRequest asked, Verdict verdict, Function<SubjectSource, Subject> who) {
+  public void denied(ArrivingCall<?> call, LimitRequest asked, Verdict verdict) {
     Decisions policy = of(verdict.policy().name());
     if (policy == null) {
       return;
@@ -129,7 +128,7 @@ final class PolicyStatistics implements VerdictListener, DenialListener {
     DeniedPart part = DeniedPart.of(asked, verdict);
     String tag = part.charge().key().tag();
     if (!policy.talkers.hit(tag)) {
-      policy.talkers.miss(tag, talker(plan, verdict.policy().name(), part, who));
+      policy.talkers.miss(tag, talker(call, verdict.policy().name(), part));
     }
   }
 
@@ -140,8 +139,8 @@ final class PolicyStatistics implements VerdictListener, DenialListener {
         : policies.computeIfAbsent(policy, any -> new Decisions());
   }
 
-  private Talker talker(
-      LimitPlan plan, String policy, DeniedPart part, Function<SubjectSource, Subject> who) {
+  private Talker talker(ArrivingCall<?> call, String policy, DeniedPart part) {
+    LimitPlan plan = call.plan();
     boolean guard = part.index() >= plan.charges().size();
     PlannedCharge planned = guard ? null : plan.charges().get(part.index());
     SubjectSource source =
@@ -156,14 +155,13 @@ final class PolicyStatistics implements VerdictListener, DenialListener {
         part.charge().limit(),
         source,
         anonymous,
-        showSubjects ? clear(source, who) : Optional.empty());
+        showSubjects ? clear(source, call) : Optional.empty());
   }
 
   /** A resolver is the application's, and may fail the second time. */
-  private static Optional<String> clear(
-      SubjectSource source, Function<SubjectSource, Subject> who) {
+  private static Optional<String> clear(SubjectSource source, ArrivingCall<?> call) {
     try {
-      Subject subject = who.apply(source);
+      Subject subject = call.subject(source);
       return Optional.of(LogThrottle.oneLine(subject.kind() + ' ' + subject.value(), MAX_CLEAR));
     } catch (RuntimeException unknown) {
       return Optional.empty();

@@ -3,16 +3,15 @@ package io.limiter.micronaut.metrics;
 
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
+import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.exception.CallAbandonedException;
-import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.annotation.Property;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.condition.Condition;
 import io.micronaut.context.condition.ConditionContext;
 import io.micronaut.core.annotation.Order;
-import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.core.util.PathMatcher;
 import io.micronaut.core.util.StringUtils;
 import io.micronaut.http.HttpRequest;
@@ -77,7 +76,7 @@ final class GateAnswerMetrics implements VerdictListener {
   }
 
   @Override
-  public void decided(LimitPlan plan, Verdict verdict, PropagatedContext context) {}
+  public void decided(ArrivingCall<?> call, Verdict verdict) {}
 
   @ResponseFilter
   @Order(ORDER)

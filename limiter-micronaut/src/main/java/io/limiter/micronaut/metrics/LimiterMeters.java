@@ -16,6 +16,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
+import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.limiter.micronaut.event.EventPublisher;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -30,7 +31,6 @@ import io.micronaut.context.BeanContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
-import io.micronaut.core.propagation.PropagatedContext;
 import jakarta.annotation.PreDestroy;
 import jakarta.inject.Singleton;
 import java.time.Duration;
@@ -222,7 +222,8 @@ final class LimiterMeters
   }
 
   @Override
-  public void decided(LimitPlan plan, Verdict verdict, PropagatedContext context) {
+  public void decided(ArrivingCall<?> call, Verdict verdict) {
+    LimitPlan plan = call.plan();
     MeterRegistry meters = registry;
     if (meters == null || verdict.decidedBy() == DecidedBy.NONE) {
       return;

@@ -3,8 +3,8 @@ package io.limiter.micronaut.metrics;
 
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
+import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.metrics.LimiterMeters.TagValues;
-import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.propagation.PropagatedContext;
 import io.opentelemetry.api.common.AttributeKey;
@@ -22,11 +22,11 @@ final class SpanAttributes implements VerdictListener {
       AttributeKey.stringKey("limiter.decided_by");
 
   @Override
-  public void decided(LimitPlan plan, Verdict verdict, PropagatedContext context) {
-    try (PropagatedContext.Scope ignored = context.propagate()) {
+  public void decided(ArrivingCall<?> call, Verdict verdict) {
+    try (PropagatedContext.Scope ignored = call.context().propagated().propagate()) {
       Span span = Span.current();
       if (span.isRecording()) {
-        span.setAttribute(POLICY, plan.named(verdict).policy().name());
+        span.setAttribute(POLICY, call.plan().named(verdict).policy().name());
         span.setAttribute(OUTCOME, TagValues.of(verdict.outcome()));
         span.setAttribute(DECIDED_BY, TagValues.of(verdict.decidedBy()));
       }

@@ -5,8 +5,6 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.LimitCondition;
 import io.limiter.micronaut.definition.CallExpression;
 import io.micronaut.core.annotation.Internal;
-import io.micronaut.http.HttpRequest;
-import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -17,9 +15,10 @@ import org.slf4j.LoggerFactory;
 public sealed interface Condition {
 
   /** Whether it is computed from the arguments of the method. */
-  default boolean needsArguments() {
-    return this instanceof OfArguments;
-  }
+  boolean needsArguments();
+
+  /** Whether the policy limits this call. Runs code of the application. */
+  boolean limits(CallValues call);
 
   /**
    * A bean of the application.
@@ -28,13 +27,18 @@ public sealed interface Condition {
    */
   record OfRequest(String name, Supplier<LimitCondition> bean) implements Condition {
 
-    /** Whether the policy limits this request; empty for a call outside of any request. */
-    public boolean limits(Optional<HttpRequest<?>> request) {
+    @Override
+    public boolean needsArguments() {
+      return false;
+    }
+
+    @Override
+    public boolean limits(CallValues call) {
       return LoggedEvaluation.limits(
           this,
           () ->
-              request.isPresent()
-                  ? bean.get().limits(request.get())
+              call.request().isPresent()
+                  ? bean.get().limits(call.request().get())
                   : bean.get().limitsOutsideOfRequest());
     }
 
@@ -57,13 +61,14 @@ public sealed interface Condition {
   /** An expression over the arguments of the method. */
   record OfArguments(CallExpression expression) implements Condition {
 
-    /**
-     * Whether the policy limits this call.
-     *
-     * @param target the bean that is called
-     */
-    public boolean limits(Object target, Object[] arguments) {
-      return LoggedEvaluation.limits(this, () -> expression.isTrue(target, arguments));
+    @Override
+    public boolean needsArguments() {
+      return true;
+    }
+
+    @Override
+    public boolean limits(CallValues call) {
+      return LoggedEvaluation.limits(this, () -> call.isTrue(expression));
     }
 
     @Override

@@ -10,7 +10,6 @@ import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKey
 import io.limiter.micronaut.subject.IdempotencyKey;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
-import io.micronaut.http.HttpRequest;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -74,86 +73,140 @@ public record DuplicateGuard(
   @Internal
   public sealed interface Submission {
 
-    /** They come from the same caller. */
-    record ByCaller() implements Submission {}
-
-    /**
-     * Their arguments are equal as JSON.
-     *
-     * @param positions which of the method's arguments, from 0
-     */
-    record ByArguments(List<Integer> positions) implements Submission {}
-
-    /** An expression over their arguments has the same value. */
-    record ByExpression(CallExpression expression) implements Submission {}
-
-    /**
-     * They have the same {@code Idempotency-Key} header.
-     *
-     * @param required whether a request without one is rejected; else it duplicates none
-     */
-    record ByIdempotencyKey(boolean required) implements Submission {}
-
     /** Whether the arguments of the method are compared. */
-    default boolean needsArguments() {
-      return this instanceof ByArguments || this instanceof ByExpression;
-    }
+    boolean needsArguments();
+
+    /**
+     * The content by which a call is compared with others; empty if it duplicates none.
+     *
+     * @throws InvalidIdempotencyKeyException if its request has no usable key, where it needs one
+     */
+    Optional<String> content(CallValues call);
 
     /**
      * The content of a submission that an operator names; empty if none can be named.
      *
      * @throws InvalidIdempotencyKeyException if it should be a key, and is none
      */
-    default Optional<String> named(String text) {
-      if (this instanceof ByIdempotencyKey) {
-        return Optional.of(IdempotencyKey.of(text));
+    Optional<String> named(String text);
+
+    /** They come from the same caller. */
+    record ByCaller() implements Submission {
+
+      @Override
+      public boolean needsArguments() {
+        return false;
       }
-      return this instanceof ByExpression ? Optional.of(text) : Optional.empty();
+
+      @Override
+      public Optional<String> content(CallValues call) {
+        return Optional.of("");
+      }
+
+      @Override
+      public Optional<String> named(String text) {
+        return Optional.empty();
+      }
     }
 
     /**
-     * The content by which this request is compared with others; empty if it duplicates none.
+     * Their arguments are equal as JSON.
      *
-     * @throws InvalidIdempotencyKeyException if it has no usable key, where it needs one
-     * @throws IllegalArgumentException if only the arguments of the method are compared
+     * @param positions which of the method's arguments, from 0
      */
-    default Optional<String> ofRequest(HttpRequest<?> request) {
-      if (this instanceof ByCaller) {
-        return Optional.of("");
+    record ByArguments(List<Integer> positions) implements Submission {
+
+      @Override
+      public boolean needsArguments() {
+        return true;
       }
-      if (this instanceof ByIdempotencyKey byKey) {
-        Optional<String> key = IdempotencyKey.of(request);
-        if (key.isEmpty() && byKey.required()) {
+
+      @Override
+      public Optional<String> content(CallValues call) {
+        return call.digest(positions);
+      }
+
+      @Override
+      public Optional<String> named(String text) {
+        return Optional.empty();
+      }
+    }
+
+    /** An expression over their arguments has the same value. */
+    record ByExpression(CallExpression expression) implements Submission {
+
+      @Override
+      public boolean needsArguments() {
+        return true;
+      }
+
+      @Override
+      public Optional<String> content(CallValues call) {
+        return Optional.of(call.text(expression));
+      }
+
+      @Override
+      public Optional<String> named(String text) {
+        return Optional.of(text);
+      }
+    }
+
+    /**
+     * They have the same {@code Idempotency-Key} header.
+     *
+     * @param required whether a request without one is rejected; else it duplicates none
+     */
+    record ByIdempotencyKey(boolean required) implements Submission {
+
+      @Override
+      public boolean needsArguments() {
+        return false;
+      }
+
+      @Override
+      public Optional<String> content(CallValues call) {
+        Optional<String> key =
+            IdempotencyKey.of(
+                call.requestFor(
+                    "its submissions are compared by @Duplicate.by = IDEMPOTENCY_KEY",
+                    "compare them by an expression over the arguments, key = \"#{…}\""));
+        if (key.isEmpty() && required) {
           throw InvalidIdempotencyKeyException.missing();
         }
         return key;
       }
-      throw new IllegalArgumentException("A request has no content for " + this);
+
+      @Override
+      public Optional<String> named(String text) {
+        return Optional.of(IdempotencyKey.of(text));
+      }
     }
   }
 
   /**
    * After which outcomes a submission may be made again at once. One whose method was never entered
    * may always be: see {@code LimitedCall}.
+   *
+   * @param onFailure after an exception of the method, and after a status of 500 and above
+   * @param statuses after answers of these statuses, 400 to 599. Outside of HTTP an exception
+   *     counts as {@value #FAILURE}
    */
   @Internal
-  public sealed interface Release {
+  public record Release(boolean onFailure, Set<Integer> statuses) {
 
     /** The status that an exception counts as where no answer has one. */
-    int FAILURE = 500;
+    public static final int FAILURE = 500;
 
     /** After none. */
-    record Never() implements Release {}
+    public static final Release NEVER = new Release(false, Set.of());
 
-    /** After an exception of the method, and after a status of 500 and above. */
-    record OnFailure() implements Release {}
+    /** After failures, the default. */
+    public static final Release ON_FAILURE = new Release(true, Set.of());
 
-    /**
-     * After answers of these statuses. Outside of HTTP an exception counts as {@value #FAILURE}.
-     *
-     * @param statuses 400 to 599
-     */
-    record OnStatus(Set<Integer> statuses) implements Release {}
+    /** After answers of these statuses. */
+    public static Release on(Set<Integer> statuses) {
+      return new Release(false, statuses);
+    }
 
     /**
      * Whether a call that ended so releases its submission.
@@ -161,10 +214,8 @@ public record DuplicateGuard(
      * @param status of its answer; outside of HTTP, what an exception counts as
      * @param threw whether its method threw, whatever answer that was given
      */
-    default boolean after(int status, boolean threw) {
-      return this instanceof OnStatus list
-          ? list.statuses().contains(status)
-          : this instanceof OnFailure && (threw || status >= FAILURE);
+    public boolean after(int status, boolean threw) {
+      return onFailure ? threw || status >= FAILURE : statuses.contains(status);
     }
   }
 }

@@ -94,7 +94,7 @@ final class DuplicateGuardReader {
     boolean never = policy.isFalse(PolicyMember.RELEASE_ON_FAILURE);
     Optional<Written<List<Integer>>> statuses = policy.find(PolicyMember.RELEASE_ON);
     if (statuses.isEmpty()) {
-      return never ? new Release.Never() : new Release.OnFailure();
+      return never ? Release.NEVER : Release.ON_FAILURE;
     }
     if (never) {
       throw policy.mistake(
@@ -102,7 +102,7 @@ final class DuplicateGuardReader {
           false,
           "releaseOn already defines when to release: remove one of them");
     }
-    return new Release.OnStatus(
+    return Release.on(
         PolicyPlanner.statuses(
             statuses.get(), "name statuses, or write releaseOnFailure = false instead"));
   }

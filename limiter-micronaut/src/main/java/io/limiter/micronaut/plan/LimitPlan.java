@@ -7,21 +7,13 @@ import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
-import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowLog;
 import io.limiter.core.util.BoundedCache;
-import io.limiter.core.util.LogThrottle;
-import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.DenialText;
-import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.plan.PlannedCharge.Cost;
 import io.limiter.micronaut.subject.SubjectSource;
-import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.util.SupplierUtil;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -33,7 +25,6 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -122,7 +113,7 @@ public final class LimitPlan {
     this.observesSome = this.policies.stream().anyMatch(PolicyPlan::observed);
     this.outcomes = CompletionPlan.of(this.policies);
     this.conditions = this.policies.stream().flatMap(PolicyPlan::conditions).distinct().toList();
-    this.countsUsers = sources().anyMatch(SubjectSource.User.class::isInstance);
+    this.countsUsers = sources().anyMatch(source -> source.kind() == SubjectSource.Kind.USER);
     this.beforeSecurity =
         this.policies.stream().anyMatch(each -> each.beforeSecurity().isPresent());
     this.decidedByRequest = !needsArguments();
@@ -183,51 +174,6 @@ public final class LimitPlan {
         enforced.isEmpty() ? deciding.stream().map(PolicyPlan::name).toList() : enforced,
         codeNames,
         List.of());
-  }
-
-  /**
-   * A plan of no method, for a {@link WarmUpStep}: it admits one call of an address in a second, or
-   * one submission, and denies the next.
-   *
-   * @param limit what is limited, and nothing else is limited under this name
-   * @param submissions whether it has a duplicate guard and no rule, else the reverse
-   * @param text the text of a denial
-   */
-  public static LimitPlan ofWarmUp(String limit, boolean submissions, DenialText text) {
-    RuleStack stack = RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofSeconds(1))));
-    SubjectSource source = new SubjectSource.Address();
-    PlannedCharge planned =
-        new PlannedCharge(
-            limit, source, stack, stack, Cost.ONE, Optional.empty(), Optional.empty(), false);
-    DuplicateGuard guard =
-        new DuplicateGuard(
-            limit,
-            source,
-            stack,
-            new Submission.ByCaller(),
-            Optional.empty(),
-            new DuplicateGuard.Release.OnFailure(),
-            text,
-            Optional.empty(),
-            false);
-    String rule = stack.rules().get(0).name();
-    return of(
-        WarmUpStep.POLICY,
-        List.of(
-            new PolicyPlan(
-                WarmUpStep.POLICY,
-                submissions ? List.of() : List.of(planned),
-                submissions ? Optional.of(guard) : Optional.empty(),
-                Map.of(rule, text),
-                Map.of(rule, rule),
-                CompletionPlan.Failure.USUAL,
-                false,
-                Optional.empty(),
-                Map.of(),
-                new LogThrottle())),
-        true,
-        false,
-        false);
   }
 
   /**
@@ -388,7 +334,7 @@ public final class LimitPlan {
   public Optional<String> countedHeader() {
     return charges.stream()
         .map(PlannedCharge::source)
-        .filter(SubjectSource.Header.class::isInstance)
+        .filter(source -> source.kind() == SubjectSource.Kind.HEADER)
         .map(source -> ((SubjectSource.Header) source).name())
         .findFirst();
   }
@@ -405,7 +351,7 @@ public final class LimitPlan {
 
   /** After which outcomes a submission may be made again. */
   public DuplicateGuard.Release release() {
-    return duplicates().map(DuplicateGuard::release).orElseGet(DuplicateGuard.Release.Never::new);
+    return duplicates().map(DuplicateGuard::release).orElse(DuplicateGuard.Release.NEVER);
   }
 
   /**
@@ -502,20 +448,10 @@ public final class LimitPlan {
     };
   }
 
-  /**
-   * The request to the store for one call; empty if the call is charged nothing.
-   *
-   * @param who finds the subject of a source
-   * @param what finds the content by which a submission is compared with others; empty if it
-   *     duplicates none
-   * @param price computes the units of the call from its arguments
-   */
-  public Optional<LimitRequest> request(
-      Function<SubjectSource, Subject> who,
-      Function<Submission, Optional<String>> what,
-      ToIntFunction<CallExpression> price) {
+  /** The request to the store for one call; empty if the call is charged nothing. */
+  public Optional<LimitRequest> request(CallValues call) {
     Optional<DuplicateGuard> duplicates = duplicates();
-    Optional<String> content = duplicates.flatMap(guarding -> what.apply(guarding.submission()));
+    Optional<String> content = duplicates.flatMap(guarding -> guarding.submission().content(call));
     List<Charge> taken = new ArrayList<>(charges.size());
     Cost priced = Cost.ONE;
     int computed = 1;
@@ -524,40 +460,35 @@ public final class LimitPlan {
       int fixed = units[i];
       if (fixed == 0 && !planned.cost().equals(priced)) { // once for those of one annotation
         priced = planned.cost();
-        computed = price.applyAsInt(priced.byArguments().orElseThrow());
+        computed = call.units(priced.byArguments().orElseThrow());
       }
-      taken.add(planned.charge(who.apply(planned.source()), fixed == 0 ? computed : fixed));
+      taken.add(planned.charge(call.subject(planned.source()), fixed == 0 ? computed : fixed));
     }
     Optional<Charge> submission =
-        duplicates.flatMap(guarding -> submission(guarding, taken, who, content));
+        duplicates.flatMap(guarding -> submission(guarding, taken, call, content));
     return taken.isEmpty() && submission.isEmpty()
         ? Optional.empty()
         : Optional.of(new LimitRequest(policy, taken, submission));
   }
 
-  /** The key of the submitter; its hash is known already where a rule counts the same subject. */
-  private StateKey submitter(
-      DuplicateGuard guarding, List<Charge> taken, Function<SubjectSource, Subject> who) {
-    for (int i = 0; i < charges.size(); i++) {
-      if (charges.get(i).limit().equals(guarding.limit())
-          && charges.get(i).source().equals(guarding.submitter())) {
-        return taken.get(i).key();
-      }
-    }
-    return StateKey.of(guarding.limit(), who.apply(guarding.submitter()));
-  }
-
   /**
    * The submitter is looked up even if there is nothing to submit: it may be missing, which is an
-   * error.
+   * error. Its hash is known already where a rule counts the same subject.
    */
   private Optional<Charge> submission(
-      DuplicateGuard guarding,
-      List<Charge> taken,
-      Function<SubjectSource, Subject> who,
-      Optional<String> content) {
-    StateKey submitter = submitter(guarding, taken, who);
-    return content.map(text -> guarding.charge(submitter, method, text));
+      DuplicateGuard guarding, List<Charge> taken, CallValues call, Optional<String> content) {
+    StateKey submitter = null;
+    for (int i = 0; i < charges.size() && submitter == null; i++) {
+      if (charges.get(i).limit().equals(guarding.limit())
+          && charges.get(i).source().equals(guarding.submitter())) {
+        submitter = taken.get(i).key();
+      }
+    }
+    StateKey key =
+        submitter == null
+            ? StateKey.of(guarding.limit(), call.subject(guarding.submitter()))
+            : submitter;
+    return content.map(text -> guarding.charge(key, method, text));
   }
 
   @Override

@@ -263,7 +263,7 @@ public final class LimitedPolicy {
       return unlimited();
     }
     List<SubjectSource> sources = sources(plan(limits).policy());
-    if (sources.size() != 1 || sources.get(0) instanceof SubjectSource.Everybody) {
+    if (sources.size() != 1 || sources.get(0).kind() == SubjectSource.Kind.EVERYBODY) {
       throw new IllegalArgumentException(
           "The policy '%s' counts %s: name the subject by another method, such as forAddress, forUser or forEveryone, and join requests by LimitRequest.and"
               .formatted(name, counted()));
@@ -277,7 +277,8 @@ public final class LimitedPolicy {
    * @throws IllegalArgumentException if the policy does not count them
    */
   public LimitRequest forEveryone() {
-    return request("all calls together", SubjectSource.Everybody.class::isInstance, "");
+    return request(
+        "all calls together", source -> source.kind() == SubjectSource.Kind.EVERYBODY, "");
   }
 
   /**
@@ -287,7 +288,7 @@ public final class LimitedPolicy {
    * @throws IllegalArgumentException if the policy does not count addresses, or if this is none
    */
   public LimitRequest forAddress(String address) {
-    return request("addresses", SubjectSource.Address.class::isInstance, address);
+    return request("addresses", source -> source.kind() == SubjectSource.Kind.ADDRESS, address);
   }
 
   /**
@@ -299,7 +300,9 @@ public final class LimitedPolicy {
   public LimitRequest forUser(String user) {
     return request(
         "users",
-        source -> source instanceof SubjectSource.User || source instanceof SubjectSource.Submitter,
+        source ->
+            source.kind() == SubjectSource.Kind.USER
+                || source.kind() == SubjectSource.Kind.SUBMITTER,
         user);
   }
 
@@ -311,10 +314,7 @@ public final class LimitedPolicy {
    */
   public LimitRequest forHeader(String header, String value) {
     String lower = header.toLowerCase(Locale.ROOT);
-    return request(
-        "header = " + lower,
-        source -> source instanceof SubjectSource.Header by && by.name().equals(lower),
-        value);
+    return ofSource("header = " + lower, value);
   }
 
   /**
@@ -326,12 +326,7 @@ public final class LimitedPolicy {
    *     value
    */
   public LimitRequest forArgument(String expression, Object value) {
-    return request(
-        "subject = " + expression,
-        source ->
-            source instanceof SubjectSource.Expression by
-                && by.expression().toString().equals(expression),
-        CallExpression.textOf(value));
+    return ofSource("subject = " + expression, CallExpression.textOf(value));
   }
 
   /**
@@ -348,11 +343,7 @@ public final class LimitedPolicy {
   /** The same, with the name of the type. */
   @Internal
   public LimitRequest forResolved(String resolver, String value) {
-    return request(
-        "resolver = " + resolver,
-        source ->
-            source instanceof SubjectSource.Resolver by && by.type().getName().equals(resolver),
-        value);
+    return ofSource("resolver = " + resolver, value);
   }
 
   /**
@@ -405,9 +396,13 @@ public final class LimitedPolicy {
     return request(
         "callers without a subject",
         source ->
-            source instanceof SubjectSource.Submitter
+            source.kind() == SubjectSource.Kind.SUBMITTER
                 || (source.mayBeAnonymous() && source.anonymous() != Anonymous.REJECT),
         source -> subjects.anonymous(source, address));
+  }
+
+  private LimitRequest ofSource(String written, String value) {
+    return request(written, source -> source.written().equals(written), value);
   }
 
   private LimitRequest request(String asked, Predicate<SubjectSource> some, String value) {
@@ -490,7 +485,7 @@ public final class LimitedPolicy {
         sources(plan(inForce()).policy()).stream()
             .map(
                 source ->
-                    source instanceof SubjectSource.Submitter
+                    source.kind() == SubjectSource.Kind.SUBMITTER
                         ? "submitters of duplicates"
                         : source.written())
             .collect(Collectors.joining(", "));
@@ -500,7 +495,7 @@ public final class LimitedPolicy {
   /** Only expressions may give a number, whose text does not depend on its notation. */
   private static String text(SubjectSource source, Object value) {
     String text = CallExpression.textOf(value);
-    return source instanceof SubjectSource.Expression ? text : value.toString();
+    return source.kind() == SubjectSource.Kind.EXPRESSION ? text : value.toString();
   }
 
   /**

@@ -47,7 +47,7 @@ final class MethodChecks {
   static void requireSeenCompletion(
       @Nullable LimitedMethod method, MemberSet policy, DuplicateGuard.Release release) {
     Optional<String> hidden = hiddenCompletion(method);
-    if (hidden.isEmpty() || release instanceof DuplicateGuard.Release.Never) {
+    if (hidden.isEmpty() || release.equals(DuplicateGuard.Release.NEVER)) {
       return;
     }
     String remedy =
@@ -93,7 +93,7 @@ final class MethodChecks {
               throw Origin.annotated(
                       method.description(),
                       "@Scheduled",
-                      source instanceof SubjectSource.Address
+                      source.kind() == SubjectSource.Kind.ADDRESS
                           ? source.written() + ", which is the default"
                           : source.written())
                   .mistake(
@@ -102,9 +102,10 @@ final class MethodChecks {
   }
 
   private static boolean needsRequest(SubjectSource source) {
-    return source instanceof SubjectSource.Address
-        || source instanceof SubjectSource.User
-        || source instanceof SubjectSource.Header;
+    return switch (source.kind()) {
+      case ADDRESS, USER, HEADER -> true;
+      case EVERYBODY, SUBMITTER, EXPRESSION, RESOLVER -> false;
+    };
   }
 
   /**
@@ -141,12 +142,12 @@ final class MethodChecks {
   }
 
   private static void requireKnown(Origin asked, SubjectSource source) {
-    if (source instanceof SubjectSource.User) {
+    if (source.kind() == SubjectSource.Kind.USER) {
       throw asked.mistake(
           "%s counts the user, who is known only after security: %s"
               .formatted(source.written(), APART));
     }
-    if (source instanceof SubjectSource.Submitter) {
+    if (source.kind() == SubjectSource.Kind.SUBMITTER) {
       throw asked.mistake(
           "where all calls are counted together, duplicates are found by the user, who is known only after security: put preventDuplicate on a @RateLimiter that counts the address or a header");
     }

@@ -2,16 +2,21 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.core.rule.Rule;
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.Limited;
 import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.LimitSettings.Route;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.PolicyChanges;
 import io.limiter.micronaut.definition.LimitedMethod;
+import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.PolicyMember;
+import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.plan.MethodPlanner.Planned;
+import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Bean;
@@ -36,6 +41,7 @@ import io.micronaut.web.router.Router;
 import jakarta.inject.Singleton;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -45,6 +51,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -604,7 +611,41 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     }
   }
 
-  /** Has the guard of this request decide by a part of its plan, as the gate does. */
+  /**
+   * A plan of no method, for a {@link WarmUpStep}: it admits one call in a second, or one
+   * submission. It limits what nothing else limits, since another warm-up may have used up what it
+   * allows.
+   *
+   * @param submissions whether it has a duplicate guard and no rule, else the reverse
+   */
+  public LimitPlan ofWarmUp(boolean submissions) {
+    String limit =
+        WarmUpStep.POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
+    MemberSet members =
+        MemberSet.of(WarmUpStep.POLICY)
+            .with(PolicyMember.KEY, written(limit))
+            .with(PolicyMember.LIMIT_TYPE, written(LimitType.IP))
+            .with(PolicyMember.DUPLICATE, written(submissions))
+            .with(PolicyMember.DUPLICATE_BY, written(DuplicateBy.CALLER))
+            .with(PolicyMember.DUPLICATE_TIME, written(Duration.ofSeconds(1)));
+    MemberSet rule =
+        MemberSet.of(WarmUpStep.POLICY)
+            .with(PolicyMember.COUNT, written(1L))
+            .with(PolicyMember.TIME, written(Duration.ofSeconds(1)));
+    PolicyDefinition policy =
+        PolicyDefinition.of(WarmUpStep.POLICY, WarmUpStep.POLICY)
+            .withMembers(members)
+            .withListedRules(submissions ? List.of() : List.of(rule));
+    List<PolicyPlan> policies =
+        MethodPlanner.plan(source.parts(), policy, PolicyChanges.NONE).policies();
+    return LimitPlan.of(WarmUpStep.POLICY, policies, true, false, false);
+  }
+
+  private static <T> Written<T> written(T value) {
+    return new Written<>(value, new Origin(WarmUpStep.POLICY, String.valueOf(value), ""));
+  }
+
+  /** Makes the guard use the part of the plan by which the gate has decided this request. */
   public static void decideBy(LimitPlan part, HttpRequest<?> request) {
     request.setAttribute(ROUTE, part);
   }

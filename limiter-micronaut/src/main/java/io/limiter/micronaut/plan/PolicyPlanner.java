@@ -479,7 +479,7 @@ final class PolicyPlanner {
 
   /** Whether the subjects of a rule may be banned. */
   private static boolean canBan(SubjectSource counted) {
-    return !(counted instanceof SubjectSource.Everybody);
+    return counted.kind() != SubjectSource.Kind.EVERYBODY;
   }
 
   private static BanRule ban(MemberSet policy) {

@@ -63,7 +63,7 @@ final class SharedLimits {
 
   /** The arguments of two methods may have different names: their expressions count as equal. */
   private static String who(SubjectSource source) {
-    return source instanceof SubjectSource.Expression ? "an argument" : source.written();
+    return source.kind() == SubjectSource.Kind.EXPRESSION ? "an argument" : source.written();
   }
 
   /** Another rule of the method may have taken the name that is made from the numbers. */

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
-import io.limiter.core.FailureReason;
-import io.limiter.core.LimitRequest;
-import io.limiter.core.StateKey;
-import io.limiter.core.StoreException;
-import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.resilience.DenyCache;
@@ -13,7 +8,6 @@ import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.redis.RedisConnections.ServerLoops;
@@ -147,42 +141,31 @@ final class WarmStart
   }
 
   /**
-   * Runs all steps on each event loop.
+   * Runs all steps: on this thread while Redis is connected, so that it creates the beans and loads
+   * the classes; then on each event loop, by Redis or, if it is away, by the fallback.
    *
    * @param connected whether Redis is connected; the result fails if this does
    */
   private CompletableFuture<Void> warm(
       List<? extends Executor> loops, CompletableFuture<Boolean> connected) {
     Collection<WarmUpStep> parts = parts();
-    Optional<LimitStore> redis = redis();
-    LimitStore local = redis.isPresent() ? apart(new Away()) : new MemoryStore();
-    // This thread first: it may create beans, and event loops need not load the classes that it
-    // loads.
-    run(parts, local, here).join();
+    run(parts, new MemoryStore(), here).join();
+    LimitStore chain = chain();
     List<CompletableFuture<Void>> warm = new ArrayList<>();
     for (Executor loop : loops.isEmpty() ? List.of(here) : loops) {
-      warm.add(
-          CompletableFuture.completedFuture(local)
-              .thenComposeAsync(store -> run(parts, store, loop), loop)
-              .thenCombine(connected, (ran, open) -> redis)
-              .thenComposeAsync(
-                  store ->
-                      store.isPresent()
-                          ? run(parts, store.get(), loop)
-                          : CompletableFuture.completedFuture(null),
-                  loop));
+      warm.add(connected.thenCompose(open -> run(parts, chain, loop)));
     }
     return CompletableFuture.allOf(warm.toArray(CompletableFuture<?>[]::new));
   }
 
-  /** Empty if Redis is not used, or the store is the application's own. */
-  private Optional<LimitStore> redis() {
+  /** A chain of stores like that of the application, with caches and counters of its own. */
+  private LimitStore chain() {
     var unused = context.getBean(LimitStore.class); // creates the other bean if it depends on it
     for (BeanRegistration<LimitStoreFactory.RedisAlone> made :
         context.getActiveBeanRegistrations(LimitStoreFactory.RedisAlone.class)) {
-      return Optional.of(apart(made.getBean().store()));
+      return apart(made.getBean().store());
     }
-    return Optional.empty();
+    return new MemoryStore(); // Redis is not used, or the store is the application's own
   }
 
   private Collection<WarmUpStep> parts() {
@@ -196,11 +179,11 @@ final class WarmStart
 
   /** Runs the steps one after another; a failure does not stop the others. */
   private static CompletableFuture<Void> run(
-      Collection<WarmUpStep> parts, LimitStore store, Executor home) {
+      Collection<WarmUpStep> parts, LimitStore store, Executor thread) {
     CompletableFuture<Void> all = CompletableFuture.completedFuture(null);
     for (WarmUpStep part : parts) {
       all =
-          all.thenCompose(before -> run(part, store, home))
+          all.thenComposeAsync(before -> run(part, store), thread)
               .handle(
                   (ran, failure) -> {
                     if (failure != null) {
@@ -212,9 +195,9 @@ final class WarmStart
     return all;
   }
 
-  private static CompletionStage<?> run(WarmUpStep part, LimitStore store, Executor home) {
+  private static CompletionStage<?> run(WarmUpStep part, LimitStore store) {
     try {
-      return part.run(store, home);
+      return part.run(store);
     } catch (RuntimeException | LinkageError broken) {
       return CompletableFuture.failedFuture(broken);
     }
@@ -232,28 +215,5 @@ final class WarmStart
             System::nanoTime,
             List.of(),
             NOPLogger.NOP_LOGGER));
-  }
-
-  /** Simulates a Redis that is away. */
-  private record Away() implements LimitStore {
-
-    private static <T> CompletionStage<T> failed() {
-      return CompletableFuture.failedFuture(
-          new StoreException(
-              FailureReason.DISCONNECTED, "There is no Redis to warm up with", null));
-    }
-
-    @Override
-    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-      return failed();
-    }
-
-    @Override
-    public CompletionStage<Void> reset(Collection<StateKey> keys) {
-      return failed();
-    }
-
-    @Override
-    public void close() {}
   }
 }

@@ -3,7 +3,6 @@ package io.limiter.micronaut.subject;
 
 import io.limiter.core.Subject;
 import io.limiter.micronaut.annotation.Anonymous;
-import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
@@ -40,40 +39,41 @@ public class RequestSubjects {
    * @throws IllegalArgumentException if the source needs the method's arguments
    */
   public Subject resolve(SubjectSource source, HttpRequest<?> request) {
-    if (source instanceof SubjectSource.Address) {
-      return new Subject(ADDRESS, address(request));
-    }
-    if (source instanceof SubjectSource.Everybody) {
-      return Subject.global();
-    }
-    if (source instanceof SubjectSource.Submitter) {
-      return user(source, request, Anonymous.ADDRESS);
-    }
-    if (source instanceof SubjectSource.User user) {
-      return user(source, request, user.anonymous());
-    }
-    if (source instanceof SubjectSource.Header header) {
-      return present(Optional.ofNullable(request.getHeaders().get(header.name())))
-          .map(value -> ofHeader(header.name(), value))
-          .orElseGet(() -> anonymous(header, header.anonymous(), request));
-    }
-    if (source instanceof SubjectSource.Resolver resolver) {
-      return present(asked(resolver, resolver.bean().get().resolve(request)))
-          .map(value -> ofResolver(resolver.type(), value))
-          .orElseGet(() -> anonymous(resolver, resolver.anonymous(), request));
-    }
-    throw new IllegalArgumentException("A request alone does not determine " + source);
+    return switch (source.kind()) {
+      case ADDRESS -> new Subject(ADDRESS, address(request));
+      case EVERYBODY -> Subject.global();
+      case SUBMITTER, USER ->
+          present(request.getUserPrincipal().map(Principal::getName))
+              .map(name -> new Subject(USER, name))
+              .orElseGet(() -> anonymous(source, request));
+      case HEADER -> {
+        String name = ((SubjectSource.Header) source).name();
+        yield present(Optional.ofNullable(request.getHeaders().get(name)))
+            .map(value -> ofHeader(name, value))
+            .orElseGet(() -> anonymous(source, request));
+      }
+      case RESOLVER -> {
+        SubjectSource.Resolver resolver = (SubjectSource.Resolver) source;
+        yield present(asked(resolver, resolver.bean().get().resolve(request)))
+            .map(value -> ofResolver(resolver, value))
+            .orElseGet(() -> anonymous(source, request));
+      }
+      case EXPRESSION ->
+          throw new IllegalArgumentException("A request alone does not determine " + source);
+    };
   }
 
   /** The subject of a call outside of any request; empty if the source needs one. */
   public Optional<Subject> resolveOutsideOfRequest(SubjectSource source) {
-    if (source instanceof SubjectSource.Everybody || source instanceof SubjectSource.Submitter) {
-      return Optional.of(Subject.global());
-    }
-    return source instanceof SubjectSource.Resolver resolver
-        ? present(asked(resolver, resolver.bean().get().resolveOutsideOfRequest()))
-            .map(value -> ofResolver(resolver.type(), value))
-        : Optional.empty();
+    return switch (source.kind()) {
+      case EVERYBODY, SUBMITTER -> Optional.of(Subject.global());
+      case RESOLVER -> {
+        SubjectSource.Resolver resolver = (SubjectSource.Resolver) source;
+        yield present(asked(resolver, resolver.bean().get().resolveOutsideOfRequest()))
+            .map(value -> ofResolver(resolver, value));
+      }
+      case ADDRESS, USER, HEADER, EXPRESSION -> Optional.empty();
+    };
   }
 
   /**
@@ -84,28 +84,22 @@ public class RequestSubjects {
    * @throws IllegalArgumentException if no call has this value
    */
   public Subject named(SubjectSource source, String value) {
-    if (source instanceof SubjectSource.Everybody) {
-      return Subject.global();
-    }
-    if (value.isBlank()) {
+    if (value.isBlank() && source.kind() != SubjectSource.Kind.EVERYBODY) {
       throw new IllegalArgumentException(
           "The value of %s is empty, and such a call has no subject: give it a value"
               .formatted(source.written()));
     }
-    if (source instanceof SubjectSource.Address) {
-      return new Subject(ADDRESS, address.counted(value));
-    }
-    if (source instanceof SubjectSource.Header header) {
-      return ofHeader(header.name(), value);
-    }
-    if (source instanceof SubjectSource.Resolver resolver) {
-      return ofResolver(resolver.type(), value);
-    }
-    if (source instanceof SubjectSource.Expression argument) {
-      return new Subject(
-          argument.ordinal() == 0 ? ARGUMENT : ARGUMENT + '.' + (argument.ordinal() + 1), value);
-    }
-    return new Subject(USER, value);
+    return switch (source.kind()) {
+      case ADDRESS -> new Subject(ADDRESS, address.counted(value));
+      case EVERYBODY -> Subject.global();
+      case SUBMITTER, USER -> new Subject(USER, value);
+      case HEADER -> ofHeader(((SubjectSource.Header) source).name(), value);
+      case EXPRESSION -> {
+        int ordinal = ((SubjectSource.Expression) source).ordinal();
+        yield new Subject(ordinal == 0 ? ARGUMENT : ARGUMENT + '.' + (ordinal + 1), value);
+      }
+      case RESOLVER -> ofResolver((SubjectSource.Resolver) source, value);
+    };
   }
 
   /**
@@ -118,23 +112,14 @@ public class RequestSubjects {
     return anonymousAt(source, address.counted(from));
   }
 
-  private Subject user(SubjectSource source, HttpRequest<?> request, Anonymous anonymous) {
-    return request
-        .getUserPrincipal()
-        .map(Principal::getName)
-        .filter(name -> !name.isBlank())
-        .map(name -> new Subject(USER, name))
-        .orElseGet(() -> anonymous(source, anonymous, request));
-  }
-
   // Names of header fields and classes contain no line break, so values of different sources cannot
   // collide.
   private static Subject ofHeader(String name, String value) {
     return new Subject(HEADER, name + '\n' + value);
   }
 
-  private static Subject ofResolver(Class<? extends SubjectResolver> type, String value) {
-    return new Subject(RESOLVER, type.getName() + '\n' + value);
+  private static Subject ofResolver(SubjectSource.Resolver resolver, String value) {
+    return new Subject(RESOLVER, resolver.type().getName() + '\n' + value);
   }
 
   /** A bean of the application may return null despite the annotations. */
@@ -165,25 +150,25 @@ public class RequestSubjects {
     return value.filter(text -> !text.isBlank());
   }
 
-  private Subject anonymous(SubjectSource source, Anonymous anonymous, HttpRequest<?> request) {
-    if (anonymous == Anonymous.REJECT) {
+  private Subject anonymous(SubjectSource source, HttpRequest<?> request) {
+    if (source.anonymous() == Anonymous.REJECT) {
       throw new MissingSubjectException(
-          "The request has no %s to count, and such requests are denied".formatted(kind(source)));
+          "The request has no %s to count, and such requests are denied"
+              .formatted(missing(source)));
     }
     return anonymousAt(source, address(request));
   }
 
   private static Subject anonymousAt(SubjectSource source, String counted) {
-    return new Subject(Subject.ANONYMOUS, kind(source) + '\n' + counted);
+    return new Subject(Subject.ANONYMOUS, missing(source) + '\n' + counted);
   }
 
   /** What a request without a subject of this source lacks. */
-  private static String kind(SubjectSource source) {
-    if (source instanceof SubjectSource.Header header) {
-      return HEADER + ' ' + header.name();
-    }
-    return source instanceof SubjectSource.Resolver resolver
-        ? RESOLVER + ' ' + resolver.type().getName()
-        : USER;
+  private static String missing(SubjectSource source) {
+    return switch (source.kind()) {
+      case HEADER -> HEADER + ' ' + ((SubjectSource.Header) source).name();
+      case RESOLVER -> RESOLVER + ' ' + ((SubjectSource.Resolver) source).type().getName();
+      case ADDRESS, EVERYBODY, SUBMITTER, USER, EXPRESSION -> USER;
+    };
   }
 }

@@ -7,27 +7,171 @@ import io.limiter.micronaut.definition.CallExpression;
 import io.micronaut.core.annotation.Internal;
 import java.util.function.Supplier;
 
-/** Where the subject of a rule comes from. */
+/**
+ * Where the subject of a rule comes from. What belongs to another package is answered there by a
+ * {@code switch} over the {@link Kind}, which does not compile until it has all kinds.
+ */
 public sealed interface SubjectSource {
 
+  /** The kinds of sources. */
+  @Internal
+  enum Kind {
+    ADDRESS(false, false, false),
+    EVERYBODY(false, false, false),
+    SUBMITTER(false, false, false),
+    USER(false, false, true),
+    HEADER(false, true, true),
+    EXPRESSION(true, true, false),
+    RESOLVER(false, false, true);
+
+    private final boolean needsArguments;
+    private final boolean chosen;
+    private final boolean mayBeAnonymous;
+
+    Kind(boolean needsArguments, boolean chosen, boolean mayBeAnonymous) {
+      this.needsArguments = needsArguments;
+      this.chosen = chosen;
+      this.mayBeAnonymous = mayBeAnonymous;
+    }
+  }
+
+  /** Its kind. */
+  @Internal
+  Kind kind();
+
+  /** The source as written in an annotation, for messages. */
+  String written();
+
+  /** How calls without a subject are limited; never {@code REJECT} if every call has one. */
+  Anonymous anonymous();
+
+  /** The same source with another treatment of calls without a subject, if there may be any. */
+  @Internal
+  SubjectSource withAnonymous(Anonymous other);
+
+  /** Whether the subject depends on the arguments of a call. */
+  default boolean needsArguments() {
+    return kind().needsArguments;
+  }
+
+  /** Whether clients choose the value freely, and may choose another for each call. */
+  @Internal
+  default boolean isChosen() {
+    return kind().chosen;
+  }
+
+  /** Whether there may be calls without a subject. */
+  @Internal
+  default boolean mayBeAnonymous() {
+    return kind().mayBeAnonymous;
+  }
+
+  /**
+   * The source by which a duplicate guard counts: also where all calls are counted as one,
+   * submissions belong to their senders.
+   */
+  @Internal
+  default SubjectSource submitter() {
+    return kind() == Kind.EVERYBODY ? new Submitter() : this;
+  }
+
   /** The client's address. */
-  record Address() implements SubjectSource {}
+  record Address() implements SubjectSource {
+
+    @Override
+    public Kind kind() {
+      return Kind.ADDRESS;
+    }
+
+    @Override
+    public String written() {
+      return "limitType = IP";
+    }
+
+    @Override
+    public Anonymous anonymous() {
+      return Anonymous.ADDRESS;
+    }
+
+    @Override
+    public SubjectSource withAnonymous(Anonymous other) {
+      return this;
+    }
+  }
 
   /** All calls together, as one subject. */
-  record Everybody() implements SubjectSource {}
+  record Everybody() implements SubjectSource {
+
+    @Override
+    public Kind kind() {
+      return Kind.EVERYBODY;
+    }
+
+    @Override
+    public String written() {
+      return "limitType = GLOBAL";
+    }
+
+    @Override
+    public Anonymous anonymous() {
+      return Anonymous.ADDRESS;
+    }
+
+    @Override
+    public SubjectSource withAnonymous(Anonymous other) {
+      return this;
+    }
+  }
 
   /**
    * The sender of a submission where all calls are counted as one: the user who is logged in, else
    * the address; outside of a request all calls together.
    */
-  record Submitter() implements SubjectSource {}
+  record Submitter() implements SubjectSource {
+
+    @Override
+    public Kind kind() {
+      return Kind.SUBMITTER;
+    }
+
+    @Override
+    public String written() {
+      return "limitType = IP";
+    }
+
+    @Override
+    public Anonymous anonymous() {
+      return Anonymous.ADDRESS;
+    }
+
+    @Override
+    public SubjectSource withAnonymous(Anonymous other) {
+      return this;
+    }
+  }
 
   /**
    * The user who is logged in.
    *
    * @param anonymous how other requests are limited
    */
-  record User(Anonymous anonymous) implements SubjectSource {}
+  record User(Anonymous anonymous) implements SubjectSource {
+
+    @Override
+    public Kind kind() {
+      return Kind.USER;
+    }
+
+    @Override
+    public String written() {
+      return "limitType = USER_ID";
+    }
+
+    @Override
+    public SubjectSource withAnonymous(Anonymous other) {
+      return new User(other);
+    }
+  }
 
   /**
    * The value of a request header.
@@ -35,7 +179,23 @@ public sealed interface SubjectSource {
    * @param name its name, in lower case
    * @param anonymous how requests without it are limited
    */
-  record Header(String name, Anonymous anonymous) implements SubjectSource {}
+  record Header(String name, Anonymous anonymous) implements SubjectSource {
+
+    @Override
+    public Kind kind() {
+      return Kind.HEADER;
+    }
+
+    @Override
+    public String written() {
+      return "header = " + name;
+    }
+
+    @Override
+    public SubjectSource withAnonymous(Anonymous other) {
+      return new Header(name, other);
+    }
+  }
 
   /**
    * An expression over the method's arguments.
@@ -44,7 +204,28 @@ public sealed interface SubjectSource {
    *     expressions are two subjects
    */
   @Internal
-  record Expression(CallExpression expression, int ordinal) implements SubjectSource {}
+  record Expression(CallExpression expression, int ordinal) implements SubjectSource {
+
+    @Override
+    public Kind kind() {
+      return Kind.EXPRESSION;
+    }
+
+    @Override
+    public String written() {
+      return "subject = " + expression;
+    }
+
+    @Override
+    public Anonymous anonymous() {
+      return Anonymous.ADDRESS;
+    }
+
+    @Override
+    public SubjectSource withAnonymous(Anonymous other) {
+      return this;
+    }
+  }
 
   /**
    * A bean of the application.
@@ -58,6 +239,21 @@ public sealed interface SubjectSource {
       implements SubjectSource {
 
     @Override
+    public Kind kind() {
+      return Kind.RESOLVER;
+    }
+
+    @Override
+    public String written() {
+      return "resolver = " + type.getName();
+    }
+
+    @Override
+    public SubjectSource withAnonymous(Anonymous other) {
+      return new Resolver(type, other, bean);
+    }
+
+    @Override
     public boolean equals(Object other) {
       return other instanceof Resolver that && type == that.type && anonymous == that.anonymous;
     }
@@ -66,65 +262,5 @@ public sealed interface SubjectSource {
     public int hashCode() {
       return 31 * type.hashCode() + anonymous.hashCode();
     }
-  }
-
-  /** The source as written in an annotation, for messages. */
-  default String written() {
-    if (this instanceof Header header) {
-      return "header = " + header.name();
-    }
-    if (this instanceof Expression argument) {
-      return "subject = " + argument.expression();
-    }
-    if (this instanceof Resolver resolver) {
-      return "resolver = " + resolver.type().getName();
-    }
-    return "limitType = "
-        + (this instanceof User ? "USER_ID" : this instanceof Everybody ? "GLOBAL" : "IP");
-  }
-
-  /** Whether the subject depends on the arguments of a call. */
-  default boolean needsArguments() {
-    return this instanceof Expression;
-  }
-
-  /** Whether clients choose the value freely, and may choose another for each call. */
-  @Internal
-  default boolean isChosen() {
-    return this instanceof Header || this instanceof Expression;
-  }
-
-  /** Whether there may be calls without a subject. */
-  @Internal
-  default boolean mayBeAnonymous() {
-    return this instanceof User || this instanceof Header || this instanceof Resolver;
-  }
-
-  /** How calls without a subject are limited; never {@code REJECT} if every call has one. */
-  default Anonymous anonymous() {
-    return Anonymous.ADDRESS;
-  }
-
-  /** The same source with another treatment of calls without a subject. */
-  @Internal
-  default SubjectSource withAnonymous(Anonymous anonymous) {
-    if (this instanceof User) {
-      return new User(anonymous);
-    }
-    if (this instanceof Header header) {
-      return new Header(header.name(), anonymous);
-    }
-    return this instanceof Resolver resolver
-        ? new Resolver(resolver.type(), anonymous, resolver.bean())
-        : this;
-  }
-
-  /**
-   * The source by which a duplicate guard counts: also where all calls are counted as one,
-   * submissions belong to their senders.
-   */
-  @Internal
-  default SubjectSource submitter() {
-    return this instanceof Everybody ? new Submitter() : this;
   }
 }

@@ -83,36 +83,23 @@ public final class CallerThreads {
             : continuation -> continuations.run(() -> caller.run(continuation)));
   }
 
-  /** Like {@link #back}, for a decision: ordered after earlier ones on the same connection. */
-  public <T> CompletableFuture<T> inOrder(
-      CompletionStage<T> decision, Optional<HttpRequest<?>> request) {
-    Optional<CompletableFuture<T>> inOrder = lined(decision, request);
-    return inOrder.isPresent() ? inOrder.get() : back(decision, request);
-  }
-
   /**
-   * The same.
+   * Like {@link #back}, for a decision: ordered after earlier ones on the same connection.
    *
    * @param caller the context for other threads than the caller's
    */
   public <T> CompletableFuture<T> inOrder(
       CompletionStage<T> decision, Optional<HttpRequest<?>> request, CallContext caller) {
-    Optional<CompletableFuture<T>> inOrder = lined(decision, request);
-    return inOrder.isPresent() ? inOrder.get() : back(decision, request, caller);
-  }
-
-  private <T> Optional<CompletableFuture<T>> lined(
-      CompletionStage<T> decision, Optional<HttpRequest<?>> request) {
     if (request.isPresent()) {
       for (CallerThreadFinder server : servers) {
         Optional<CompletableFuture<T>> inOrder =
             server.inOrder(request.get(), decision.toCompletableFuture());
         if (inOrder.isPresent()) {
-          return inOrder;
+          return inOrder.get();
         }
       }
     }
-    return Optional.empty();
+    return back(decision, request, caller);
   }
 
   /**

@@ -138,7 +138,7 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
    * server provides.
    */
   @Override
-  public CompletionStage<?> run(LimitStore store, Executor home) {
+  public CompletionStage<?> run(LimitStore store) {
     if (!(ThreadExecutorMap.currentExecutor() instanceof EventLoop loop)) {
       return CompletableFuture.completedFuture(null);
     }

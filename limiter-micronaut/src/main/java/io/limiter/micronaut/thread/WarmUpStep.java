@@ -4,7 +4,6 @@ package io.limiter.micronaut.thread;
 import io.limiter.core.store.LimitStore;
 import io.micronaut.core.annotation.Internal;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
 
 /**
  * A part of the limiter that is run before the first request, once on the thread that starts the
@@ -24,7 +23,6 @@ public interface WarmUpStep {
    * singletons.
    *
    * @param store decides the calls; its decisions appear in no counters and no log
-   * @param home runs the continuations of decisions: the current event loop
    */
-  CompletionStage<?> run(LimitStore store, Executor home);
+  CompletionStage<?> run(LimitStore store);
 }

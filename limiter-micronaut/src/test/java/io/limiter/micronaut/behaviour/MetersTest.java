@@ -26,15 +26,19 @@ import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
+import io.limiter.micronaut.call.ArrivingCall;
+import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.event.LimiterEvent.CallDenied;
+import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.plan.PolicyPlan;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.testing.HttpService;
+import io.limiter.micronaut.thread.CallerThreads.CallContext;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.QueryValue;
@@ -395,7 +399,35 @@ class MetersTest {
     server
         .context()
         .getBeansOfType(VerdictListener.class)
-        .forEach(listener -> listener.decided(plan, verdict, PropagatedContext.empty()));
+        .forEach(listener -> listener.decided(new Decided(plan), verdict));
+  }
+
+  /** A call of which listeners see the plan alone. */
+  private static final class Decided extends ArrivingCall<Void> {
+
+    Decided(LimitPlan plan) {
+      super(plan, Optional.empty(), CallContext.NONE);
+    }
+
+    @Override
+    public Subject subject(SubjectSource source) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    protected void decided(LimitedCall decided) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    protected Void proceed(LimitedCall admitted) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    protected Void deny(LimitDeniedException denial) {
+      throw new UnsupportedOperationException();
+    }
   }
 
   @Test

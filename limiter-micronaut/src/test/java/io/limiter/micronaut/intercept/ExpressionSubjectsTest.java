@@ -123,9 +123,8 @@ class ExpressionSubjectsTest {
         IllegalStateException.class,
         type.equals("IP") ? sender::byAddress : sender::byUser,
         type.equals("IP") ? "byAddress()" : "byUser()",
-        type.equals("IP")
-            ? ": its calls are counted by the address of the caller, which is the default (limitType = IP), and it was called outside of an HTTP request, for example by a job, or by a client that is not used by a request: count all calls together with limitType = GLOBAL, or a subject of its own by an expression over the arguments, subject = \"#{…}\""
-            : ": its calls are counted by limitType = USER_ID, and it was called outside of an HTTP request, for example by a job, or by a client that is not used by a request: use limitType = GLOBAL, an expression over the arguments, subject = \"#{…}\", or a resolver that determines who calls");
+        ": its calls are counted by limitType = %s, and it was called outside of an HTTP request, for example by a job, or by a client that is not used by a request: count all calls together with limitType = GLOBAL, or a subject of its own by an expression over the arguments, subject = \"#{…}\", or by a resolver that returns one from its resolveOutsideOfRequest()"
+            .formatted(type.equals("IP") ? "IP, which is the default" : type));
   }
 
   @Test

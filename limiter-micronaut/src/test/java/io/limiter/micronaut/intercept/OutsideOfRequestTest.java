@@ -70,7 +70,7 @@ class OutsideOfRequestTest {
           .withMessageStartingWith(
               Jobs.class.getName() + ".run(): its calls are counted by resolver = ")
           .withMessageContaining("outside of an HTTP request")
-          .withMessageContaining("return a subject from its resolveOutsideOfRequest()");
+          .withMessageContaining("a resolver that returns one from its resolveOutsideOfRequest()");
     }
     assertThat(decisions.requests()).isEmpty();
   }
@@ -96,7 +96,7 @@ class OutsideOfRequestTest {
   }
 
   private static final String BY_DEFAULT =
-      ": its calls are counted by the address of the caller, which is the default (limitType = IP), and it was called outside of an HTTP request";
+      ": its calls are counted by limitType = IP, which is the default, and it was called outside of an HTTP request";
 
   @Test
   void aClientCalledOutsideOfARequestHasNoAddressToCount() {

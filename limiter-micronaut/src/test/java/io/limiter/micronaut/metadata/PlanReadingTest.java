@@ -74,7 +74,7 @@ class PlanReadingTest {
     assertThat(declared(Duplicate.class, "by")).isEqualTo(DuplicateBy.AUTO);
     assertThat(guard.submission()).isEqualTo(new Submission.ByArguments(List.of(0, 1, 2)));
     assertThat(declared(Duplicate.class, "releaseOnFailure")).isEqualTo(true);
-    assertThat(guard.release()).isEqualTo(new DuplicateGuard.Release.OnFailure());
+    assertThat(guard.release()).isEqualTo(DuplicateGuard.Release.ON_FAILURE);
     assertThat(guard.text()).isSameAs(DenialText.NONE);
     for (String text : List.of("value", "key", "message", "code", "subject", "header")) {
       assertThat(declared(RateLimiter.class, text)).isEqualTo("");
@@ -128,7 +128,7 @@ class PlanReadingTest {
     assertThat(guard.submitter()).isEqualTo(new SubjectSource.Submitter());
     assertThat(guard.text()).isEqualTo(DenialText.message("Not now"));
     assertThat(guard.submission()).isEqualTo(new Submission.ByArguments(List.of(0)));
-    assertThat(guard.release()).isEqualTo(new DuplicateGuard.Release.Never());
+    assertThat(guard.release()).isEqualTo(DuplicateGuard.Release.NEVER);
     assertThat(plan.decidedByRequest()).isFalse();
   }
 

@@ -10,10 +10,10 @@ import org.junit.jupiter.api.Test;
 /** After which failures a submission may be made again. */
 class GuardReleaseTest {
 
-  private static final DuplicateGuard.Release NEVER = new DuplicateGuard.Release.Never();
-  private static final DuplicateGuard.Release ON_FAILURE = new DuplicateGuard.Release.OnFailure();
+  private static final DuplicateGuard.Release NEVER = DuplicateGuard.Release.NEVER;
+  private static final DuplicateGuard.Release ON_FAILURE = DuplicateGuard.Release.ON_FAILURE;
   private static final DuplicateGuard.Release ON_STATUS =
-      new DuplicateGuard.Release.OnStatus(Set.of(404, 503));
+      DuplicateGuard.Release.on(Set.of(404, 503));
 
   @Test
   void aGuardThatNeverReleasesKeepsFailuresAndSuccesses() {
