@@ -8,10 +8,6 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.ConnectionSource;
-import io.limiter.core.resilience.DenyCache;
-import io.limiter.core.resilience.Fallback;
-import io.limiter.core.resilience.FallbackCounts;
-import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.micronaut.config.RedisConfiguration;
@@ -19,7 +15,6 @@ import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.redis.RedisConnections.ServerLoops;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.BeanContext;
-import io.micronaut.context.BeanRegistration;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
@@ -43,7 +38,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slf4j.helpers.NOPLogger;
 
 /**
  * Delays the start until the {@link SharedSettings} are in use, and each event loop has run every
@@ -155,7 +149,7 @@ final class WarmStart
       List<? extends Executor> loops, CompletableFuture<Boolean> connected) {
     Collection<WarmUpStep> parts = parts();
     Optional<LimitStore> redis = redis();
-    LimitStore local = redis.isPresent() ? apart(new Away()) : new MemoryStore();
+    LimitStore local = redis.isPresent() ? chain(new Away()) : new MemoryStore();
     // This thread first: it may create beans, and event loops need not load the classes that it
     // loads.
     run(parts, local, here).join();
@@ -178,11 +172,9 @@ final class WarmStart
   /** Empty if Redis is not used, or the store is the application's own. */
   private Optional<LimitStore> redis() {
     var unused = context.getBean(LimitStore.class); // creates the other bean if it depends on it
-    for (BeanRegistration<LimitStoreFactory.RedisAlone> made :
-        context.getActiveBeanRegistrations(LimitStoreFactory.RedisAlone.class)) {
-      return Optional.of(apart(made.getBean().store()));
-    }
-    return Optional.empty();
+    return context.getActiveBeanRegistrations(RedisStoreHolder.class).stream()
+        .findFirst()
+        .map(made -> chain(made.getBean().store()));
   }
 
   private Collection<WarmUpStep> parts() {
@@ -220,18 +212,8 @@ final class WarmStart
     }
   }
 
-  /** A store with all decorators of the usual one, but with separate caches and counters. */
-  private static LimitStore apart(LimitStore store) {
-    return new DenyCache(
-        new FallbackStore(
-            store,
-            new MemoryStore(),
-            policy -> Fallback.LOCAL,
-            new FallbackCounts(),
-            FallbackStore.DEFAULT_MAX_KNOWN,
-            System::nanoTime,
-            List.of(),
-            NOPLogger.NOP_LOGGER));
+  private LimitStore chain(LimitStore redis) {
+    return context.getBean(StoreChain.class).forWarmUp(redis);
   }
 
   /** Simulates a Redis that is away. */
