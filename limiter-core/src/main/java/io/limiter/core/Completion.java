@@ -120,7 +120,7 @@ public final class Completion {
   /**
    * Returns this completion for other charges, each of which replaces one of the original charges.
    */
-  public Completion standingFor(UnaryOperator<Charge> original) {
+  Completion standingFor(UnaryOperator<Charge> original) {
     return actualCost == RESERVED
         ? this
         : new Completion(kind, charge -> actualCost.applyAsInt(original.apply(charge)));

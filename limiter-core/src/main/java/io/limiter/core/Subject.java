@@ -15,13 +15,13 @@ import java.util.Set;
 public record Subject(String kind, String value) {
 
   /** The {@link #breadth} of a subject that stands for a single caller. */
-  public static final int ONE_CALLER = 0;
+  static final int ONE_CALLER = 0;
 
   /** The {@link #breadth} of an address, which many callers may share. */
-  public static final int AN_ADDRESS = 1;
+  static final int AN_ADDRESS = 1;
 
   /** The {@link #breadth} of {@link #global()}. */
-  public static final int EVERYBODY = 2;
+  static final int EVERYBODY = 2;
 
   /** The kind of callers without a subject of the kind that a limit counts. */
   public static final String ANONYMOUS = "anonymous";

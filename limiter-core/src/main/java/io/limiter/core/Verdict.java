@@ -36,7 +36,7 @@ public final class Verdict {
   /** What was read; several threads may read it, equally, and it is immutable. */
   private @Nullable List<RuleVerdict> read;
 
-  private final Rare rare;
+  private final Extras extras;
   private final DecidedBy decidedBy;
   private final Reservation reservation;
   private final long decidedAtMicros;
@@ -47,7 +47,7 @@ public final class Verdict {
       @Nullable LazyRules whenAsked,
       List<RuleVerdict> rules,
       Optional<RuleVerdict> duplicate,
-      Rare rare,
+      Extras extras,
       DecidedBy decidedBy,
       Reservation reservation,
       long decidedAtMicros) {
@@ -56,21 +56,21 @@ public final class Verdict {
     this.whenAsked = whenAsked;
     this.rules = rules;
     this.duplicate = duplicate;
-    this.rare = rare;
+    this.extras = extras;
     this.decidedBy = decidedBy;
     this.reservation = reservation;
     this.decidedAtMicros = decidedAtMicros;
   }
 
   /** The part that most verdicts do not have. */
-  private record Rare(
+  private record Extras(
       Optional<Duration> ban,
       Duration delay,
       Optional<FailureReason> reason,
       Optional<Duration> storeRetryAfter) {
 
-    static final Rare NONE =
-        new Rare(Optional.empty(), Duration.ZERO, Optional.empty(), Optional.empty());
+    static final Extras NONE =
+        new Extras(Optional.empty(), Duration.ZERO, Optional.empty(), Optional.empty());
   }
 
   /**
@@ -97,8 +97,8 @@ public final class Verdict {
         List.copyOf(rules),
         duplicate,
         ban.isEmpty() && delay.isZero()
-            ? Rare.NONE
-            : new Rare(ban, delay, Optional.empty(), Optional.empty()),
+            ? Extras.NONE
+            : new Extras(ban, delay, Optional.empty(), Optional.empty()),
         DecidedBy.STORE,
         reservation,
         decidedAtMicros);
@@ -156,7 +156,7 @@ public final class Verdict {
    * several subjects of the call are banned.
    */
   public Optional<Duration> ban() {
-    return rare.ban;
+    return extras.ban;
   }
 
   /**
@@ -165,7 +165,7 @@ public final class Verdict {
    * waits this long without holding a thread, or refunds the call.
    */
   public Duration delay() {
-    return rare.delay;
+    return extras.delay;
   }
 
   /** Who decided. */
@@ -175,7 +175,7 @@ public final class Verdict {
 
   /** Why the fallback decided; empty if the store decided. */
   public Optional<FailureReason> reason() {
-    return rare.reason;
+    return extras.reason;
   }
 
   /**
@@ -183,7 +183,7 @@ public final class Verdict {
    * asks it.
    */
   public Optional<Duration> storeRetryAfter() {
-    return rare.storeRetryAfter;
+    return extras.storeRetryAfter;
   }
 
   /** The handle to give back or settle what was taken. */
@@ -257,12 +257,12 @@ public final class Verdict {
    */
   public Optional<Duration> retryAfter() {
     if (outcome == Outcome.UNAVAILABLE) {
-      return rare.storeRetryAfter;
+      return extras.storeRetryAfter;
     }
     if (tooCostly()) {
       return Optional.empty();
     }
-    Optional<Duration> longest = rare.ban;
+    Optional<Duration> longest = extras.ban;
     for (RuleVerdict rule : rules()) {
       longest = longer(longest, rule);
     }
@@ -280,13 +280,21 @@ public final class Verdict {
   /** Returns this verdict with another reservation. */
   public Verdict withReservation(Reservation other) {
     return new Verdict(
-        policy, outcome, whenAsked, rules, duplicate, rare, decidedBy, other, decidedAtMicros);
+        policy, outcome, whenAsked, rules, duplicate, extras, decidedBy, other, decidedAtMicros);
   }
 
   /** Returns this verdict under another policy, such as that of several which denies the call. */
   public Verdict withPolicy(Policy other) {
     return new Verdict(
-        other, outcome, whenAsked, rules, duplicate, rare, decidedBy, reservation, decidedAtMicros);
+        other,
+        outcome,
+        whenAsked,
+        rules,
+        duplicate,
+        extras,
+        decidedBy,
+        reservation,
+        decidedAtMicros);
   }
 
   /** Returns this verdict as one of the fallback, which decided because the store failed. */
@@ -297,7 +305,7 @@ public final class Verdict {
         whenAsked,
         rules,
         duplicate,
-        new Rare(rare.ban, rare.delay, Optional.of(why.reason()), why.retryAfter()),
+        new Extras(extras.ban, extras.delay, Optional.of(why.reason()), why.retryAfter()),
         DecidedBy.FALLBACK,
         reservation,
         decidedAtMicros);
@@ -312,14 +320,14 @@ public final class Verdict {
         && policy.equals(that.policy)
         && rules().equals(that.rules())
         && duplicate().equals(that.duplicate())
-        && rare.equals(that.rare)
+        && extras.equals(that.extras)
         && reservation.equals(that.reservation);
   }
 
   @Override
   public int hashCode() {
     return Objects.hash(
-        policy, outcome, rules(), duplicate(), rare, decidedBy, reservation, decidedAtMicros);
+        policy, outcome, rules(), duplicate(), extras, decidedBy, reservation, decidedAtMicros);
   }
 
   /** All but the reservation, whose text depends on the store. */
@@ -334,15 +342,15 @@ public final class Verdict {
         + ", duplicate="
         + duplicate()
         + ", ban="
-        + rare.ban
+        + extras.ban
         + ", delay="
-        + rare.delay
+        + extras.delay
         + ", decidedBy="
         + decidedBy
         + ", reason="
-        + rare.reason
+        + extras.reason
         + ", storeRetryAfter="
-        + rare.storeRetryAfter
+        + extras.storeRetryAfter
         + ", decidedAtMicros="
         + decidedAtMicros
         + ']';
@@ -444,7 +452,7 @@ public final class Verdict {
           null,
           rules,
           duplicate,
-          new Rare(ban, delay, reason, storeRetryAfter),
+          new Extras(ban, delay, reason, storeRetryAfter),
           decidedBy,
           reservation,
           decidedAtMicros);

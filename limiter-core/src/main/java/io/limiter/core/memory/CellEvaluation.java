@@ -39,7 +39,7 @@ final class CellEvaluation {
   /**
    * Reads the cells.
    *
-   * @param known those of the key, by their places; null if there are none
+   * @param known those of the key, by {@link RuleStack#cellIndex}; null if there are none
    * @param admitted whether the log of the same charge admits the call
    * @return whether all its rules admit it
    */
@@ -72,12 +72,12 @@ final class CellEvaluation {
   }
 
   /**
-   * @param place the index of the rule among those that keep numbers
+   * @param index the index of the rule among those that keep numbers
    */
-  CellReadout readout(int place) {
+  CellReadout readout(int index) {
     return readouts == null
-        ? read[place].read(rules.cellRule(place), nowMicros, cost, mode)
-        : readouts[place];
+        ? read[index].read(rules.cellRule(index), nowMicros, cost, mode)
+        : readouts[index];
   }
 
   /** The cells of an admitted call. */

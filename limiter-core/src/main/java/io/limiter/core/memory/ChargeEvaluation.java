@@ -65,7 +65,7 @@ final class ChargeEvaluation {
   }
 
   private @Nullable CellReadout readout(int rule) {
-    return cells == null || stack.isLog(rule) ? null : cells.readout(stack.place(rule));
+    return cells == null || stack.isLog(rule) ? null : cells.readout(stack.cellIndex(rule));
   }
 
   long remainingBefore(int rule) {

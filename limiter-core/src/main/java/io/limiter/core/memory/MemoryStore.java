@@ -336,7 +336,7 @@ public final class MemoryStore implements LimitStore {
                   : cell.withEarlier(rule, decidedMicros, some.units());
           newestMicros = Math.max(newestMicros, atMicros);
         }
-        cells[stack.place(r)] = cell;
+        cells[stack.cellIndex(r)] = cell;
       }
       return cells;
     }

@@ -32,7 +32,7 @@ final class UnitLog {
 
   private @Nullable UnitLog younger;
 
-  /** By the places of their rules; null without such rules. */
+  /** By {@link RuleStack#cellIndex}; null without such rules. */
   private Cell @Nullable [] cells;
 
   /** When the first cell was written: units taken earlier are not in the cells. */

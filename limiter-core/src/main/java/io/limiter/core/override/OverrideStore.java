@@ -5,125 +5,34 @@ import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Reservation;
-import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.RuleStack;
+import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.Mode;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Decides calls of some subjects by other limits than those of the request. It stands in front of a
  * deny cache and a fallback, so these know nothing but the limits that hold. A rule keeps its name;
  * the verdict has the counts that decided.
- *
- * <p>While there is no override, a decision costs one read of a field more.
  */
-public final class OverrideStore implements LimitStore {
+public final class OverrideStore extends DelegatingStore {
 
-  /** The most stacks of one subject that are kept; others are made for each call. */
-  private static final int MAX_STACKS = 16;
-
-  private static final Logger LOG = LoggerFactory.getLogger(OverrideStore.class);
-
-  private final LimitStore store;
-  private final Function<StateKey, String> tags;
-  private volatile Map<String, InForce> inForce = Map.of();
+  private final OverridesInForce overrides;
 
   /**
    * @param store decides by the limits that hold
-   * @param tags finds the tag of the subject of a state key, see {@link OverrideTable#tag}
    */
-  public OverrideStore(LimitStore store, Function<StateKey, String> tags) {
-    this.store = store;
-    this.tags = tags;
-  }
-
-  /**
-   * An override with the System.nanoTime() at which it ends, and the stacks that it has changed.
-   */
-  private record InForce(
-      SubjectOverride override, long endNanos, Map<RuleStack, RuleStack> stacks) {
-
-    boolean holds(long nowNanos) {
-      return endNanos - nowNanos > 0;
-    }
-
-    RuleStack change(RuleStack stack, Map<String, String> codeNames) {
-      RuleStack known = stacks.get(stack);
-      if (known == null) {
-        known = changed(stack, codeNames);
-        if (stacks.size() < MAX_STACKS) {
-          stacks.put(stack, known);
-        }
-      }
-      return known;
-    }
-
-    private RuleStack changed(RuleStack stack, Map<String, String> codeNames) {
-      try {
-        return override.change(stack, codeNames);
-      } catch (IllegalArgumentException impossible) {
-        // It was put there by other means, or for rules that have changed since.
-        LOG.warn(
-            "An override of the policy '{}' is ignored: {}",
-            override.policy(),
-            impossible.getMessage());
-        return stack;
-      }
-    }
-  }
-
-  /** The overrides that hold from now on, instead of those before. */
-  public void use(List<SubjectOverride> overrides) {
-    long nowNanos = System.nanoTime();
-    Map<String, InForce> before = inForce;
-    Map<String, InForce> next = new HashMap<>();
-    for (SubjectOverride override : overrides) {
-      InForce known = before.get(override.tag());
-      Map<RuleStack, RuleStack> stacks =
-          known != null && known.override.counts().equals(override.counts())
-              ? known.stacks
-              : new ConcurrentHashMap<>();
-      next.put(override.tag(), new InForce(override, nowNanos + override.left().toNanos(), stacks));
-    }
-    inForce = next;
-  }
-
-  /** The overrides that hold now. */
-  public List<SubjectOverride> inForce() {
-    long nowNanos = System.nanoTime();
-    return inForce.values().stream()
-        .filter(each -> each.holds(nowNanos))
-        .map(each -> each.override.withLeft(Duration.ofNanos(each.endNanos - nowNanos)))
-        .toList();
-  }
-
-  /** The store that decides by the limits that hold. */
-  public LimitStore store() {
-    return store;
+  public OverrideStore(LimitStore store, OverridesInForce overrides) {
+    super(store);
+    this.overrides = overrides;
   }
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-    Map<String, InForce> overrides = inForce;
-    if (overrides.isEmpty()) {
-      return store.decide(request, mode);
-    }
-    List<Charge> changed = changed(request, overrides);
+    List<Charge> changed = overrides.changed(request);
     if (changed == null) {
       return store.decide(request, mode);
     }
@@ -136,51 +45,5 @@ public final class OverrideStore implements LimitStore {
         .thenApply(
             verdict ->
                 verdict.withReservation(new Reservation.Replaced(verdict.reservation(), request)));
-  }
-
-  /** The charges that hold; null if they are those of the request. */
-  private @Nullable List<Charge> changed(LimitRequest request, Map<String, InForce> overrides) {
-    List<Charge> charges = request.charges();
-    List<Charge> changed = null;
-    long nowNanos = System.nanoTime();
-    for (int c = 0; c < charges.size(); c++) {
-      Charge charge = charges.get(c);
-      InForce found = overrides.get(tags.apply(charge.key()));
-      if (found == null || !found.holds(nowNanos)) {
-        if (changed != null) {
-          changed.add(charge);
-        }
-        continue;
-      }
-      if (changed == null) {
-        changed = new ArrayList<>(charges.subList(0, c));
-      }
-      if (!found.override.unlimited()) {
-        RuleStack stack = found.change(charge.stack(), request.policy().codeNames());
-        changed.add(
-            new Charge(charge.limit(), charge.key(), stack, charge.cost(), charge.observed()));
-      }
-    }
-    return changed;
-  }
-
-  @Override
-  public void adopt(Charge charge, KnownUse known) {
-    store.adopt(charge, known);
-  }
-
-  @Override
-  public CompletionStage<Void> reset(Collection<StateKey> keys) {
-    return store.reset(keys);
-  }
-
-  @Override
-  public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
-    return store.liftBans(keys);
-  }
-
-  @Override
-  public void close() {
-    store.close();
   }
 }

@@ -24,10 +24,10 @@ import java.util.TreeMap;
 public record SubjectOverride(String tag, String policy, Map<String, Long> counts, Duration left) {
 
   /** The longest time for which an override can be made: 7 days. */
-  public static final Duration MAX_TIME = Duration.ofDays(7);
+  static final Duration MAX_TIME = Duration.ofDays(7);
 
   /** The shortest time for which an override can be made: one second. */
-  public static final Duration MIN_TIME = Duration.ofSeconds(1);
+  static final Duration MIN_TIME = Duration.ofSeconds(1);
 
   /** The most overrides at a time, of all subjects and policies: {@value}. */
   public static final int MAX_OVERRIDES = 1_000;

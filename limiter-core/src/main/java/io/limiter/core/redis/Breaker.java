@@ -65,19 +65,19 @@ final class Breaker {
   interface Period {
 
     /** The node has answered, if only with an error that concerns one key. */
-    void answered();
+    default void answered() {}
 
     /**
      * The node has not answered, or has answered with an error that would affect other calls too.
      */
-    void failed(StoreException why);
+    default void failed(StoreException why) {}
 
     /**
      * The call has ended for a reason unrelated to the node, or was not sent because there is no
      * connection. This took no time, so the next call may find out whether there is a connection by
      * now; otherwise decisions would lag behind it by up to a second.
      */
-    void undecided();
+    default void undecided() {}
 
     /** The same for a call that was not sent because there is no connection. */
     default void unconnected(StoreException why) {
@@ -86,17 +86,7 @@ final class Breaker {
   }
 
   /** For a call that waits for no node. */
-  static final Period UNCONCERNED =
-      new Period() {
-        @Override
-        public void answered() {}
-
-        @Override
-        public void failed(StoreException why) {}
-
-        @Override
-        public void undecided() {}
-      };
+  static final Period UNCONCERNED = new Period() {};
 
   /** Returns the period that admits a call; null if the call must not be sent. */
   @Nullable Period admit() {
@@ -193,9 +183,6 @@ final class Breaker {
         open(nowNanos, failures + " of " + calls + " calls within a second failed", why);
       }
     }
-
-    @Override
-    public void undecided() {}
 
     @Override
     public void unconnected(StoreException why) {

@@ -98,7 +98,7 @@ final class MultiSlotDecision {
   }
 
   private static boolean isDivisible(int[] part, Throwable failure) {
-    return part.length > 1 && RedisNodes.SlotMoving.is(failure);
+    return part.length > 1 && RedisNodes.Division.SLOT_MOVING.isCauseOf(failure);
   }
 
   /**

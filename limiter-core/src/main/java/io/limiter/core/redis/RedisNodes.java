@@ -130,7 +130,8 @@ final class RedisNodes {
       return null;
     }
     if (keys.length > 1) {
-      return CompletableFuture.failedFuture(SlotMoving.failure());
+      return CompletableFuture.failedFuture(
+          Division.SLOT_MOVING.failure("Redis answered with the error TRYAGAIN"));
     }
     CompletableFuture<ClusterSource.Primary> later = new CompletableFuture<>();
     timer.newTimeout(
@@ -161,44 +162,37 @@ final class RedisNodes {
     source.close();
   }
 
-  /**
-   * A call about several keys has not run because their slot is migrating: Redis decides about
-   * several keys at once only if all of them exist on one side. They have to be asked one by one.
-   */
-  static final class SlotMoving extends RuntimeException {
+  /** Why a command about several keys has not run, so that they are asked in several commands. */
+  enum Division {
 
-    private static final long serialVersionUID = 1L;
+    /**
+     * Their slot is migrating, and Redis decides about several keys at once only if all of them
+     * exist on one side. They are asked one by one.
+     */
+    SLOT_MOVING,
 
-    private SlotMoving() {
-      super("a slot is migrating", null, false, false);
+    /** They are in several slots. They are asked slot by slot. */
+    SEVERAL_SLOTS;
+
+    StoreException failure(String message) {
+      return new StoreException(FailureReason.ERROR, message, new Divided(this));
     }
 
-    private static StoreException failure() {
-      return new StoreException(
-          FailureReason.ERROR, "Redis answered with the error TRYAGAIN", new SlotMoving());
+    boolean isCauseOf(Throwable failure) {
+      return RedisFailures.unwrap(failure).getCause() instanceof Divided divided
+          && divided.why == this;
     }
 
-    static boolean is(Throwable failure) {
-      return RedisFailures.unwrap(failure).getCause() instanceof SlotMoving;
-    }
-  }
+    private static final class Divided extends RuntimeException {
 
-  /** A command with keys of several slots has not run. They have to be asked slot by slot. */
-  static final class SeveralSlots extends RuntimeException {
+      private static final long serialVersionUID = 1L;
 
-    private static final long serialVersionUID = 1L;
+      private final Division why;
 
-    private SeveralSlots() {
-      super("keys of several slots", null, false, false);
-    }
-
-    static StoreException failure(String node) {
-      return new StoreException(
-          FailureReason.ERROR, node + " answered with the error CROSSSLOT", new SeveralSlots());
-    }
-
-    static boolean is(Throwable failure) {
-      return RedisFailures.unwrap(failure).getCause() instanceof SeveralSlots;
+      private Divided(Division why) {
+        super(why.name(), null, false, false);
+        this.why = why;
+      }
     }
   }
 }

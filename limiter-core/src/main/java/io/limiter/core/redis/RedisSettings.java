@@ -55,12 +55,12 @@ public record RedisSettings(
   public static final Duration MAX_DEADLINE = Duration.ofSeconds(10);
 
   /** The hard deadline of a decision whose deadline is at most half of it. */
-  public static final Duration DEFAULT_HARD_DEADLINE = Duration.ofSeconds(2);
+  static final Duration DEFAULT_HARD_DEADLINE = Duration.ofSeconds(2);
 
   /** The longest hard deadline. */
-  public static final Duration MAX_HARD_DEADLINE = Duration.ofMinutes(1);
+  static final Duration MAX_HARD_DEADLINE = Duration.ofMinutes(1);
 
-  public static final int DEFAULT_BATCH_SIZE = 16;
+  static final int DEFAULT_BATCH_SIZE = 16;
 
   /** The most decisions of one command: Redis serves no other client while it decides them. */
   public static final int MAX_BATCH_SIZE = 16;
@@ -198,7 +198,7 @@ public record RedisSettings(
   }
 
   /** The longest time that any decision takes, whichever side is late. */
-  public Duration longestWait() {
+  Duration longestWait() {
     return hardDeadline(longest(deadline, policyDeadlines));
   }
 
@@ -279,7 +279,7 @@ public record RedisSettings(
   public static final class KeySecret {
 
     /** The fewest characters: 16 random characters cannot be found by trying. */
-    public static final int MIN_LENGTH = 16;
+    static final int MIN_LENGTH = 16;
 
     private static final String ALGORITHM = "HmacSHA256";
 

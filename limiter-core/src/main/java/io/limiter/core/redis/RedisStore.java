@@ -72,7 +72,7 @@ public final class RedisStore implements LimitStore {
           Subject.global());
 
   /** The name of the hash of {@link #sharedSettings}, after the key prefix. */
-  public static final String SHARED_SETTINGS = "settings";
+  private static final String SHARED_SETTINGS = "settings";
 
   private final RedisSettings settings;
   private final RedisScript decide;
@@ -152,22 +152,19 @@ public final class RedisStore implements LimitStore {
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     EncodedCall call = EncodedCall.of(request, mode, settings::name, encoded::get, batching);
     ScriptCall.Time time = ScriptCall.Time.of(settings.deadline(request.policy()), settings);
-    if (call.size() == 1) {
-      return decideTogether(request, mode, call, time)
-          .exceptionallyCompose(
-              failure ->
-                  isMovingWithBan(call, failure)
-                      ? decideApart(call, time).thenApply(found -> verdict(request, mode, found))
-                      : CompletableFuture.failedFuture(failure));
+    if (nodes.bySlot && call.size() > 1) {
+      return decideBySlot(request, mode, call, time);
     }
-    return nodes.bySlot
-        ? decideBySlot(request, mode, call, time)
-        : decideTogether(request, mode, call, time)
-            .exceptionallyCompose(
-                failure ->
-                    RedisNodes.SeveralSlots.is(failure)
-                        ? decideBySlot(request, mode, call, time)
-                        : CompletableFuture.failedFuture(failure));
+    return decideTogether(request, mode, call, time)
+        .exceptionallyCompose(
+            failure -> {
+              if (isMovingWithBan(call, failure)) {
+                return decideOneByOne(call, time).thenApply(found -> verdict(request, mode, found));
+              }
+              return RedisNodes.Division.SEVERAL_SLOTS.isCauseOf(failure)
+                  ? decideBySlot(request, mode, call, time)
+                  : CompletableFuture.failedFuture(failure);
+            });
   }
 
   /** One script for each slot; one slot has all rules and the guard of one subject. */
@@ -209,16 +206,16 @@ public final class RedisStore implements LimitStore {
         .exceptionallyCompose(
             failure ->
                 isMovingWithBan(call, failure)
-                    ? decideApart(call, time)
+                    ? decideOneByOne(call, time)
                     : CompletableFuture.failedFuture(failure));
   }
 
   private static boolean isMovingWithBan(EncodedCall call, Throwable failure) {
-    return call.isOneWithBan() && RedisNodes.SlotMoving.is(failure);
+    return call.isOneWithBan() && RedisNodes.Division.SLOT_MOVING.isCauseOf(failure);
   }
 
   /** Asks for the ban, then the rules; if these deny the call, that is a violation. */
-  private CompletionStage<DecideReply> decideApart(EncodedCall call, ScriptCall.Time time) {
+  private CompletionStage<DecideReply> decideOneByOne(EncodedCall call, ScriptCall.Time time) {
     byte[] value = call.keys()[0];
     byte[] ban = call.keys()[1];
     Charge charge = call.charge(0);
@@ -279,7 +276,7 @@ public final class RedisStore implements LimitStore {
 
   /**
    * Reads the settings that all instances share, within the deadline of all policies: the hash
-   * under the key prefix and {@value #SHARED_SETTINGS}. Empty if there is none. Fails with a {@link
+   * under the key prefix and {@code settings}. Empty if there is none. Fails with a {@link
    * StoreException} if Redis does not answer, and with an {@link IllegalStateException} if the hash
    * has more than 4,000 fields.
    */

@@ -331,7 +331,8 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     if (!isDone()) {
       StoreException failed =
           severalSlots
-              ? RedisNodes.SeveralSlots.failure(node.name())
+              ? RedisNodes.Division.SEVERAL_SLOTS.failure(
+                  node.name() + " answered with the error CROSSSLOT")
               : RedisFailures.translate(cause, node.name());
       switch (RedisFailures.blame(cause)) {
         case NODE -> period.failed(failed);

@@ -11,7 +11,6 @@ import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -109,13 +108,13 @@ final class UnitScripts {
   <T> CompletionStage<Long> sum(
       List<T> items, Function<T, byte[]> key, Function<List<T>, CompletionStage<Long>> script) {
     return nodes.bySlot
-        ? PerSlotCalls.sum(items, key, script)
+        ? sumBySlot(items, key, script)
         : script
             .apply(items)
             .exceptionallyCompose(
                 failure ->
-                    RedisNodes.SeveralSlots.is(failure)
-                        ? PerSlotCalls.sum(items, key, script)
+                    RedisNodes.Division.SEVERAL_SLOTS.isCauseOf(failure)
+                        ? sumBySlot(items, key, script)
                         : CompletableFuture.failedFuture(failure));
   }
 
@@ -132,46 +131,34 @@ final class UnitScripts {
   }
 
   /**
-   * Operations that may run key by key in any order, such as refunds, grouped into one script for
-   * each slot of a Redis Cluster. If one of them fails, the others have been sent all the same.
+   * Runs a script for the items of each slot of a Redis Cluster, in any order. If one of them
+   * fails, the others have been sent all the same.
    */
-  static final class PerSlotCalls {
+  private static <T> CompletionStage<Long> sumBySlot(
+      List<T> items, Function<T, byte[]> key, Function<List<T>, CompletionStage<Long>> script) {
+    return sum(
+        items.stream()
+            .collect(Collectors.groupingBy(item -> SlotHash.getSlot(key.apply(item))))
+            .values()
+            .stream()
+            .map(some -> sumOfSlot(some, script))
+            .toList());
+  }
 
-    private PerSlotCalls() {}
+  private static <T> CompletionStage<Long> sumOfSlot(
+      List<T> some, Function<List<T>, CompletionStage<Long>> script) {
+    return script
+        .apply(some)
+        .exceptionallyCompose(
+            failure ->
+                some.size() > 1 && RedisNodes.Division.SLOT_MOVING.isCauseOf(failure)
+                    ? sum(some.stream().map(one -> script.apply(List.of(one))).toList())
+                    : CompletableFuture.failedFuture(failure));
+  }
 
-    /**
-     * @param key the Redis key of an item
-     * @param script runs a script for items whose keys are in one slot
-     * @return the sum of the scripts' results
-     */
-    static <T> CompletionStage<Long> sum(
-        Collection<T> things,
-        Function<T, byte[]> key,
-        Function<List<T>, CompletionStage<Long>> script) {
-      return sum(
-          things.stream()
-              .collect(Collectors.groupingBy(thing -> SlotHash.getSlot(key.apply(thing))))
-              .values()
-              .stream()
-              .map(some -> together(some, script))
-              .toList());
-    }
-
-    private static <T> CompletionStage<Long> together(
-        List<T> some, Function<List<T>, CompletionStage<Long>> script) {
-      return script
-          .apply(some)
-          .exceptionallyCompose(
-              failure ->
-                  some.size() > 1 && RedisNodes.SlotMoving.is(failure)
-                      ? sum(some.stream().map(one -> script.apply(List.of(one))).toList())
-                      : CompletableFuture.failedFuture(failure));
-    }
-
-    private static CompletionStage<Long> sum(List<CompletionStage<Long>> addends) {
-      return addends.stream()
-          .reduce((one, other) -> one.thenCombine(other, Long::sum))
-          .orElseGet(() -> CompletableFuture.completedFuture(0L));
-    }
+  private static CompletionStage<Long> sum(List<CompletionStage<Long>> addends) {
+    return addends.stream()
+        .reduce((one, other) -> one.thenCombine(other, Long::sum))
+        .orElseGet(() -> CompletableFuture.completedFuture(0L));
   }
 }

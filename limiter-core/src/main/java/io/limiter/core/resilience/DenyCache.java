@@ -11,6 +11,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
+import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -41,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Denials that may end earlier are not cached, see {@link KnownDenial}. Verdicts of a fallback
  * are never cached.
  */
-public final class DenyCache implements LimitStore {
+public final class DenyCache extends DelegatingStore {
 
   /** The longest maximum age, and the default: one second. */
   public static final Duration MAX_AGE = Duration.ofSeconds(1);
@@ -59,7 +60,6 @@ public final class DenyCache implements LimitStore {
   /** How often a full cache is searched for stale entries. */
   private static final long SWEEP_NANOS = Duration.ofMillis(100).toNanos();
 
-  private final LimitStore store;
   private final Predicate<Policy> remembers;
   private final int size;
   private final long maxAgeNanos;
@@ -99,6 +99,7 @@ public final class DenyCache implements LimitStore {
       int size,
       Duration maxAge,
       LongSupplier nanos) {
+    super(store);
     if (size < 1 || size > MAX_SIZE) {
       throw new IllegalArgumentException(
           "A deny cache of the size %s: give it 1 to %s".formatted(size, MAX_SIZE));
@@ -108,7 +109,6 @@ public final class DenyCache implements LimitStore {
           "A deny cache of the age %s: give it more than 0, and %s at most"
               .formatted(maxAge, MAX_AGE));
     }
-    this.store = store;
     this.remembers = remembers;
     this.size = size;
     this.maxAgeNanos = maxAge.toNanos();
@@ -237,11 +237,6 @@ public final class DenyCache implements LimitStore {
         });
   }
 
-  @Override
-  public void close() {
-    store.close();
-  }
-
   /**
    * A call that the store has denied, and will deny until some time. This is not known
    *
@@ -257,28 +252,13 @@ public final class DenyCache implements LimitStore {
    *
    * Times are nanoseconds of a monotonic clock. Thread-safe.
    */
-  static final class KnownDenial {
-
-    private final LimitRequest request;
-    private final Verdict verdict;
-    private final long askedNanos;
-    private final long answeredNanos;
-    private final long deniedNanos;
-    private final AtomicReference<@Nullable CompletableFuture<Optional<KnownDenial>>> look =
-        new AtomicReference<>();
-
-    private KnownDenial(
-        LimitRequest request,
-        Verdict verdict,
-        long askedNanos,
-        long answeredNanos,
-        long deniedNanos) {
-      this.request = request;
-      this.verdict = verdict;
-      this.askedNanos = askedNanos;
-      this.answeredNanos = answeredNanos;
-      this.deniedNanos = deniedNanos;
-    }
+  record KnownDenial(
+      LimitRequest request,
+      Verdict verdict,
+      long askedNanos,
+      long answeredNanos,
+      long deniedNanos,
+      AtomicReference<@Nullable CompletableFuture<Optional<KnownDenial>>> look) {
 
     /**
      * Derives what a verdict implies for later calls; null if it implies nothing.
@@ -294,7 +274,13 @@ public final class DenyCache implements LimitStore {
       Duration denied = deniedFor(request, verdict);
       return denied.isZero()
           ? null
-          : new KnownDenial(request, verdict, askedNanos, answeredNanos, denied.toNanos());
+          : new KnownDenial(
+              request,
+              verdict,
+              askedNanos,
+              answeredNanos,
+              denied.toNanos(),
+              new AtomicReference<>());
     }
 
     private static Duration deniedFor(LimitRequest request, Verdict verdict) {

@@ -9,6 +9,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.resilience.KnownCall.UnreportedReservation;
+import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.util.LogThrottle;
@@ -20,6 +21,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -49,14 +51,13 @@ import org.slf4j.LoggerFactory;
  * <p>Concurrency limits ({@link io.limiter.core.rule.ConcurrencyLimitRule}) are exempt, because
  * their permits become free when calls end. So are fallbacks that count nothing.
  */
-public final class FallbackStore implements LimitStore {
+public final class FallbackStore extends DelegatingStore {
 
   private static final Logger LOG = LoggerFactory.getLogger(FallbackStore.class);
 
   /** The default number of keys whose use is known. */
-  public static final int DEFAULT_MAX_KNOWN = 100_000;
+  private static final int DEFAULT_MAX_KNOWN = 100_000;
 
-  private final LimitStore store;
   private final LimitStore local;
   private final Function<Policy, Fallback> fallbacks;
   private final FallbackCounts counts;
@@ -78,7 +79,7 @@ public final class FallbackStore implements LimitStore {
     this(store, local, policy -> Fallback.LOCAL, new FallbackCounts());
   }
 
-  /** Creates a store that knows the use of up to {@value #DEFAULT_MAX_KNOWN} keys. */
+  /** Creates a store that knows the use of up to 100,000 keys. */
   public FallbackStore(
       LimitStore store,
       LimitStore local,
@@ -108,7 +109,7 @@ public final class FallbackStore implements LimitStore {
       LongSupplier nanos,
       List<StoreListener> listeners,
       Logger log) {
-    this.store = store;
+    super(store);
     this.local = local;
     this.fallbacks = fallbacks;
     this.counts = counts;
@@ -291,26 +292,27 @@ public final class FallbackStore implements LimitStore {
   /** Resets both stores; fails if the store does. */
   @Override
   public CompletionStage<Void> reset(Collection<StateKey> keys) {
-    return connected(
-        () -> {
-          known.forget(keys);
-          return local
-              .reset(keys)
-              .thenCompose(done -> store.reset(keys))
-              .whenComplete((done, failure) -> known.forget(keys));
-        });
+    return changeBoth(each -> each.reset(keys), () -> known.forget(keys));
   }
 
   /** Lifts them in both stores; fails if the store does. */
   @Override
   public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+    return changeBoth(each -> each.liftBans(keys), () -> known.liftBans(keys));
+  }
+
+  /**
+   * @param forget discards what is known, before the change and after it
+   */
+  private CompletionStage<Void> changeBoth(
+      Function<LimitStore, CompletionStage<Void>> change, Runnable forget) {
     return connected(
         () -> {
-          known.liftBans(keys);
-          return local
-              .liftBans(keys)
-              .thenCompose(done -> store.liftBans(keys))
-              .whenComplete((done, failure) -> known.liftBans(keys));
+          forget.run();
+          return change
+              .apply(local)
+              .thenCompose(done -> change.apply(store))
+              .whenComplete((done, failure) -> forget.run());
         });
   }
 
@@ -328,8 +330,8 @@ public final class FallbackStore implements LimitStore {
   }
 
   /**
-   * Receives the end of each attempt to have the store decide. Runs on threads of the store, event
-   * loops among them: it must not block or throw.
+   * Receives what happens to a store. Runs on threads of the store, event loops among them: it must
+   * not block or throw.
    */
   @FunctionalInterface
   public interface StoreListener {
@@ -341,5 +343,12 @@ public final class FallbackStore implements LimitStore {
      * @param failure why the store did not decide; null if it did
      */
     void ended(long nanos, @Nullable FailureReason failure);
+
+    /**
+     * A deny cache stands in front of the store.
+     *
+     * @param entries the number of its entries now
+     */
+    default void cached(IntSupplier entries) {}
   }
 }

@@ -46,12 +46,12 @@ final class KnownCall {
     this.subjects = subjects;
     this.nanos = nanos;
     this.askedNanos = nanos.getAsLong();
-    boolean owes = false;
+    boolean reports = false;
     for (int c = 0; c < subjects.length; c++) {
       KnownSubject subject = subjects[c];
-      owes |= subject != null && subject.sent(request.charge(c).cost());
+      reports |= subject != null && subject.sent(request.charge(c).cost());
     }
-    this.asked = owes ? withReports() : request;
+    this.asked = reports ? withReports() : request;
   }
 
   private LimitRequest withReports() {

@@ -7,6 +7,7 @@ import io.limiter.core.Reservation;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
@@ -30,12 +31,11 @@ import java.util.concurrent.ConcurrentHashMap;
  * more than a share is denied. Duplicate guards are not divided: the share of one submission is
  * one.
  */
-public final class ShareStore implements LimitStore {
+public final class ShareStore extends DelegatingStore {
 
   /** The most stacks whose shares are cached. A service has one or two for each method. */
   private static final int MAX_REMEMBERED = 4_096;
 
-  private final LimitStore store;
   private final int instances;
   private final BoundedCache<RuleStack, RuleStack> shares =
       new BoundedCache<>(MAX_REMEMBERED, this::share);
@@ -47,11 +47,11 @@ public final class ShareStore implements LimitStore {
    * @param instances the number of instances, 1 or more
    */
   public ShareStore(LimitStore store, int instances) {
+    super(store);
     if (instances < 1) {
       throw new IllegalArgumentException(
           "Limits divided among %s instances: give it 1 or more".formatted(instances));
     }
-    this.store = store;
     this.instances = instances;
   }
 
@@ -117,15 +117,5 @@ public final class ShareStore implements LimitStore {
   @Override
   public CompletionStage<Void> reset(Collection<StateKey> keys) {
     return store.reset(withShares(keys));
-  }
-
-  @Override
-  public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
-    return store.liftBans(keys);
-  }
-
-  @Override
-  public void close() {
-    store.close();
   }
 }

@@ -51,10 +51,10 @@ public final class RuleStack {
   private final long[] windowsMicros;
 
   /** For each rule its index among those that keep numbers instead of a log; below 0 if a log. */
-  private final int[] places;
+  private final int[] cellIndexes;
 
-  /** In the order of their places. */
-  private final Rule[] keepers;
+  /** The rules that keep numbers instead of a log, in the order of the state. */
+  private final Rule[] cellRules;
 
   private final long kept;
   private final int longestLog;
@@ -76,22 +76,22 @@ public final class RuleStack {
     this.waiting = rules.stream().filter(Rule::waits).findFirst();
     this.windows = rules.stream().map(Rule::window).toArray(Duration[]::new);
     this.windowsMicros = Stream.of(windows).mapToLong(MICROSECONDS::convert).toArray();
-    this.keepers =
+    this.cellRules =
         rules.stream()
             .filter(rule -> !(rule instanceof LoggedRule))
             .sorted(CANONICAL)
             .toArray(Rule[]::new);
     this.custom = rules.stream().anyMatch(rule -> rule instanceof CustomRule);
-    this.places = new int[windows.length];
+    this.cellIndexes = new int[windows.length];
     long most = 0;
     int longest = -1;
     for (int r = 0; r < windows.length; r++) {
       if (rules.get(r) instanceof LoggedRule log) {
-        places[r] = -1;
+        cellIndexes[r] = -1;
         most = Math.max(most, log.kept());
         longest = longest < 0 || windowsMicros[r] > windowsMicros[longest] ? r : longest;
       } else {
-        places[r] = List.of(keepers).indexOf(rules.get(r));
+        cellIndexes[r] = List.of(cellRules).indexOf(rules.get(r));
       }
     }
     this.kept = most;
@@ -293,30 +293,30 @@ public final class RuleStack {
 
   /** The number of rules that are a {@link LoggedRule}. */
   public int logs() {
-    return windows.length - keepers.length;
+    return windows.length - cellRules.length;
   }
 
   /** Whether a rule is a {@link LoggedRule}. */
   public boolean isLog(int rule) {
-    return places[rule] < 0;
+    return cellIndexes[rule] < 0;
   }
 
   /**
    * The index of a rule among those that keep numbers instead of a log, in the order of the state,
    * which does not depend on that of the rules; below 0 if it is a log.
    */
-  public int place(int rule) {
-    return places[rule];
+  public int cellIndex(int rule) {
+    return cellIndexes[rule];
   }
 
   /** The number of rules that keep numbers instead of a log. */
   public int cells() {
-    return keepers.length;
+    return cellRules.length;
   }
 
-  /** One of the rules that keep numbers instead of a log, by its {@link #place}. */
-  public Rule cellRule(int place) {
-    return keepers[place];
+  /** One of the rules that keep numbers instead of a log, by its {@link #cellIndex}. */
+  public Rule cellRule(int index) {
+    return cellRules[index];
   }
 
   /** Whether one of the rules is a {@link CustomRule}, whose algorithm may throw. */

@@ -75,7 +75,8 @@ class OverrideStoreTest {
         }
       };
   private final OverrideTable table = new OverrideTable.InMemory();
-  private final OverrideStore store = new OverrideStore(behind, table::tag);
+  private final OverridesInForce inForce = new OverridesInForce(table::tag);
+  private final OverrideStore store = new OverrideStore(behind, inForce);
 
   private SubjectOverride override(long count, Duration left) {
     return new SubjectOverride(table.tag(CHARGE.key()), "search", Map.of("3-per-60s", count), left);
@@ -88,7 +89,6 @@ class OverrideStoreTest {
 
   @Test
   void allButDecisionsIsPassedOn() {
-    assertThat(store.store()).isSameAs(behind);
     store.adopt(CHARGE, new LimitStore.KnownUse(7, List.of(), 0, List.of()));
     assertThat(store.reset(KEYS)).isSameAs(changed);
     assertThat(store.liftBans(KEYS)).isSameAs(changed);
@@ -99,25 +99,25 @@ class OverrideStoreTest {
   /** A store prepares for the rules of a stack, by its identity. */
   @Test
   void theSameCountsKeepTheirRules() {
-    store.use(List.of(override(10, HOUR)));
+    inForce.use(List.of(override(10, HOUR)));
     RuleStack ten = decided();
     assertThat(ten.rules().get(0).count()).isEqualTo(10);
     assertThat(decided()).isSameAs(ten);
-    store.use(List.of(override(10, MINUTE)));
+    inForce.use(List.of(override(10, MINUTE)));
     assertThat(decided()).isSameAs(ten);
-    store.use(List.of(override(11, MINUTE)));
+    inForce.use(List.of(override(11, MINUTE)));
     assertThat(decided().rules().get(0).count()).isEqualTo(11);
-    store.use(List.of());
+    inForce.use(List.of());
     assertThat(decided()).isSameAs(CHARGE.stack());
   }
 
   @Test
   void theTimeThatIsLeftPasses() {
-    store.use(List.of(override(10, HOUR)));
+    inForce.use(List.of(override(10, HOUR)));
     await()
         .untilAsserted(
             () ->
-                assertThat(store.inForce())
+                assertThat(inForce.all())
                     .singleElement()
                     .satisfies(
                         one -> {

@@ -51,6 +51,7 @@ class OverridesTest {
 
   private TestRedis redis;
   private OverrideTable table;
+  private OverridesInForce inForce;
   private OverrideStore store;
 
   @BeforeEach
@@ -59,7 +60,8 @@ class OverridesTest {
     redis.setClock(MICROSECONDS.convert(HOUR));
     RedisStore inRedis = redis.store();
     table = shared ? inRedis.overrides() : new OverrideTable.InMemory();
-    store = new OverrideStore(shared ? inRedis : new MemoryStore(100, () -> 0), table::tag);
+    inForce = new OverridesInForce(table::tag);
+    store = new OverrideStore(shared ? inRedis : new MemoryStore(100, () -> 0), inForce);
   }
 
   @AfterEach
@@ -85,7 +87,7 @@ class OverridesTest {
                     table.tag(request.charge(0).key()), request.policy().name(), counts, time))
             .toCompletableFuture()
             .join();
-    store.use(all);
+    inForce.use(all);
     return all;
   }
 
@@ -166,13 +168,13 @@ class OverridesTest {
     put(search(BOB), Map.of(), HOUR);
     assertThat(admitted(search(ADA), 9)).isEqualTo(9);
 
-    await().until(() -> store.inForce().size() == 1);
+    await().until(() -> inForce.all().size() == 1);
     assertThat(admitted(search(ADA), 9)).isEqualTo(3);
     assertThat(table.all().toCompletableFuture().join())
         .extracting(SubjectOverride::tag)
         .containsExactly(table.tag(search(BOB).charge(0).key()));
 
-    store.use(table.remove(table.tag(search(BOB).charge(0).key())).toCompletableFuture().join());
+    inForce.use(table.remove(table.tag(search(BOB).charge(0).key())).toCompletableFuture().join());
     assertThat(admitted(search(BOB), 9)).isEqualTo(3);
     assertThat(table.all().toCompletableFuture().join()).isEmpty();
   }

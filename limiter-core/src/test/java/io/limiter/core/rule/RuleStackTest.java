@@ -25,8 +25,8 @@ class RuleStackTest {
   void logsAndOtherRulesAreDistinguished() {
     assertThat(stack.logs()).isEqualTo(2);
     assertThat(List.of(0, 1, 2, 3)).filteredOn(stack::isLog).containsExactly(1, 3);
-    assertThat(stack.place(0)).isEqualTo(0);
-    assertThat(stack.place(2)).isEqualTo(1);
+    assertThat(stack.cellIndex(0)).isEqualTo(0);
+    assertThat(stack.cellIndex(2)).isEqualTo(1);
   }
 
   @Test

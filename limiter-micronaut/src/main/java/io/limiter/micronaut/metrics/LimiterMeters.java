@@ -7,13 +7,10 @@ import io.limiter.core.Outcome;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import io.limiter.core.override.OverrideStore;
 import io.limiter.core.redis.RedisHealth.NodeListener;
-import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.resilience.FallbackStore.StoreListener;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.call.ArrivingCall;
@@ -46,6 +43,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -100,6 +98,9 @@ final class LimiterMeters
   /** The meters that read beans of this application; they end with it, the counts stay. */
   private final Queue<Meter> states = new ConcurrentLinkedQueue<>();
 
+  /** Null without a deny cache. */
+  private volatile @Nullable IntSupplier cachedDenials;
+
   /** Null until the application has started, and after its end. */
   private volatile @Nullable MeterRegistry registry;
 
@@ -129,10 +130,9 @@ final class LimiterMeters
     AdmissionControl calls = beans.getBean(AdmissionControl.class);
     gauge(meters, "limiter.waiting", "Calls that wait for their turn", calls::waiting);
     gauge(meters, "limiter.in.flight", "Calls that hold concurrency permits", calls::inFlight);
-    LimitStore store = beans.getBean(LimitStore.class);
-    if ((store instanceof OverrideStore changing ? changing.store() : store)
-        instanceof DenyCache cache) {
-      gauge(meters, "limiter.deny.cache", "Entries of the deny cache", cache::remembered);
+    IntSupplier denials = cachedDenials;
+    if (denials != null) {
+      gauge(meters, "limiter.deny.cache", "Entries of the deny cache", denials::getAsInt);
     }
     beans
         .findBean(SettingsShare.class)
@@ -219,6 +219,11 @@ final class LimiterMeters
       store.set(index, timer);
     }
     timer.record(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public void cached(IntSupplier entries) {
+    cachedDenials = entries;
   }
 
   @Override

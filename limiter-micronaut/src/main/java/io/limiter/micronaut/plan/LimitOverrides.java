@@ -6,17 +6,13 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
-import io.limiter.core.override.OverrideStore;
 import io.limiter.core.override.OverrideTable;
+import io.limiter.core.override.OverridesInForce;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
-import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.ApplicationEventListener;
-import io.micronaut.context.event.BeanCreatedEvent;
-import io.micronaut.context.event.BeanCreatedEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.core.annotation.Internal;
 import jakarta.annotation.PreDestroy;
@@ -27,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -57,8 +52,7 @@ import org.slf4j.LoggerFactory;
 @Singleton
 @Requires(property = OverridesConfiguration.PREFIX + ".enabled")
 @Requires(property = OverridesConfiguration.PREFIX + ".enabled", notEquals = "false")
-public final class LimitOverrides
-    implements BeanCreatedEventListener<LimitStore>, ApplicationEventListener<StartupEvent> {
+public final class LimitOverrides implements ApplicationEventListener<StartupEvent> {
 
   private static final Logger LOG = LoggerFactory.getLogger(LimitOverrides.class);
 
@@ -70,10 +64,10 @@ public final class LimitOverrides
 
   private static final int MAX_FIRST = 20;
 
-  private final BeanProvider<OverrideTable> table;
+  private final OverrideTable table;
+  private final OverridesInForce inForce;
   private final OverridesConfiguration configuration;
   private final boolean used;
-  private final List<OverrideStore> stores = new CopyOnWriteArrayList<>(); // one for each store
 
   // Changes and reads run one after another, so that none is undone by one that began before it.
   private final ScheduledThreadPoolExecutor thread;
@@ -83,13 +77,18 @@ public final class LimitOverrides
   private int failures; // of the first read, which is repeated soon; negative once it has succeeded
 
   @Inject
-  LimitOverrides(BeanProvider<OverrideTable> table, OverridesConfiguration configuration) {
-    this(table, configuration, true);
+  LimitOverrides(
+      OverrideTable table, OverridesInForce inForce, OverridesConfiguration configuration) {
+    this(table, inForce, configuration, true);
   }
 
   private LimitOverrides(
-      BeanProvider<OverrideTable> table, OverridesConfiguration configuration, boolean used) {
+      OverrideTable table,
+      OverridesInForce inForce,
+      OverridesConfiguration configuration,
+      boolean used) {
     this.table = table;
+    this.inForce = inForce;
     this.configuration = configuration;
     this.used = used;
     this.thread =
@@ -107,23 +106,15 @@ public final class LimitOverrides
   public static LimitOverrides unused() {
     OverrideTable none = new OverrideTable.InMemory();
     return new LimitOverrides(
-        () -> none, new OverridesConfiguration(false, Duration.ofSeconds(2)), false);
+        none,
+        new OverridesInForce(none::tag),
+        new OverridesConfiguration(false, Duration.ofSeconds(2)),
+        false);
   }
 
   /** Whether overrides hold: the setting may be switched off by name. */
   public boolean isEnabled() {
     return configuration.enabled();
-  }
-
-  @Internal
-  @Override
-  public LimitStore onCreated(BeanCreatedEvent<LimitStore> created) {
-    if (!configuration.enabled()) {
-      return created.getBean();
-    }
-    OverrideStore store = new OverrideStore(created.getBean(), this::tag);
-    stores.add(store);
-    return store;
   }
 
   @Internal
@@ -137,7 +128,7 @@ public final class LimitOverrides
   /** Stands for the subject of a state key, see {@link SubjectOverride#tag()}. */
   @Internal
   public String tag(StateKey key) {
-    return table.get().tag(key);
+    return table.tag(key);
   }
 
   /**
@@ -201,7 +192,7 @@ public final class LimitOverrides
     SubjectOverride override =
         new SubjectOverride(tag(subject), subject.policy().name(), counts, time);
     var unused = OverrideTable.requireTime(override.left());
-    return run(() -> table.get().put(override));
+    return run(() -> table.put(override));
   }
 
   /**
@@ -219,17 +210,17 @@ public final class LimitOverrides
    * @param tag as {@link #all} gives it
    */
   public CompletionStage<List<SubjectOverride>> remove(String tag) {
-    return run(() -> table.get().remove(tag));
+    return run(() -> table.remove(tag));
   }
 
   /** The overrides that hold on this instance, as it has last read them. */
   public List<SubjectOverride> inForce() {
-    return stores.isEmpty() ? List.of() : stores.get(0).inForce();
+    return inForce.all();
   }
 
   /** All overrides that hold. */
   public CompletionStage<List<SubjectOverride>> all() {
-    return run(() -> table.get().all());
+    return run(() -> table.all());
   }
 
   /**
@@ -271,7 +262,7 @@ public final class LimitOverrides
   /** Waits for Redis, within its deadline, on the thread of this bean. */
   private List<SubjectOverride> use(CompletionStage<List<SubjectOverride>> found) {
     List<SubjectOverride> overrides = found.toCompletableFuture().join();
-    stores.forEach(store -> store.use(overrides));
+    inForce.use(overrides);
     return overrides;
   }
 
@@ -283,7 +274,7 @@ public final class LimitOverrides
 
   private void read() {
     try {
-      var unused = use(table.get().all());
+      var unused = use(table.all());
       failures = -1;
       problem = "";
     } catch (RuntimeException failure) { // the next turn comes

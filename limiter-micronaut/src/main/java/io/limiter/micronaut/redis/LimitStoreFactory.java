@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
-import io.limiter.core.Charge;
-import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
-import io.limiter.core.StateKey;
-import io.limiter.core.Verdict;
-import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.override.OverrideTable;
+import io.limiter.core.override.OverridesInForce;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisHealth;
 import io.limiter.core.redis.RedisHealth.NodeListener;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.FallbackCounts;
-import io.limiter.core.resilience.FallbackStore;
-import io.limiter.core.resilience.FallbackStore.StoreListener;
-import io.limiter.core.resilience.ShareStore;
 import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.LimitStore.KnownUse;
-import io.limiter.core.store.Mode;
-import io.limiter.micronaut.config.LimiterConfiguration;
-import io.limiter.micronaut.config.LimiterConfiguration.DenyCacheConfiguration;
-import io.limiter.micronaut.config.LimiterConfiguration.MemoryConfiguration;
-import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Context;
@@ -33,13 +19,13 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
 import jakarta.inject.Singleton;
-import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.CompletionStage;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Provides the store. Your own store can replace a bean of this factory. */
+/**
+ * Provides the store, see {@link StoreChain}. Your own store can replace a bean of this factory.
+ */
 @Factory
 public final class LimitStoreFactory {
 
@@ -51,35 +37,24 @@ public final class LimitStoreFactory {
   // By name, since micronaut-redis is optional.
   private static final String LETTUCE = "io.micronaut.configuration.lettuce.RedisSetting";
 
-  /**
-   * Has a type of its own, since listeners that decorate beans of type {@link LimitStore} mean the
-   * store that decides.
-   */
-  record RedisAlone(RedisStore store) implements AutoCloseable {
-    @Override
-    public void close() {
-      store.close();
-    }
-  }
-
   @Singleton
   @Bean(preDestroy = "close")
   @Requires(beans = ConnectionSource.class)
-  RedisAlone redisAlone(
+  RedisStoreHolder redisStore(
       ConnectionSource connections, RedisSettings settings, List<NodeListener> listeners) {
-    return new RedisAlone(new RedisStore(connections, settings, listeners));
+    return new RedisStoreHolder(new RedisStore(connections, settings, listeners));
   }
 
   /** Reports whether Redis answers. */
   @Singleton
   @Requires(beans = ConnectionSource.class)
-  RedisHealth redisHealth(RedisAlone redis) {
+  RedisHealth redisHealth(RedisStoreHolder redis) {
     return redis.store().health();
   }
 
   @Singleton
   @Requires(beans = ConnectionSource.class)
-  OverrideTable sharedOverrides(RedisAlone redis) {
+  OverrideTable sharedOverrides(RedisStoreHolder redis) {
     return redis.store().overrides();
   }
 
@@ -90,39 +65,25 @@ public final class LimitStoreFactory {
   }
 
   @Singleton
+  OverridesInForce overridesInForce(OverrideTable table) {
+    return new OverridesInForce(table::tag);
+  }
+
+  @Singleton
   @Bean(preDestroy = "close")
   @Requires(beans = ConnectionSource.class)
   LimitStore redis(
+      StoreChain chain,
+      RedisStoreHolder store,
       ConnectionSource connections,
-      RedisAlone alone,
-      LimiterConfiguration limiter,
-      RedisConfiguration redis,
-      MemoryConfiguration memory,
-      PoliciesConfiguration policies,
-      DenyCacheConfiguration denials,
-      FallbackCounts counts,
-      List<StoreListener> listeners) {
-    LimitStore store =
-        new FallbackStore(
-                alone.store(),
-                inMemory(memory),
-                policies.fallbacks(limiter.fallback()),
-                counts,
-                memory.maxSubjects(),
-                System::nanoTime,
-                listeners,
-                LoggerFactory.getLogger(FallbackStore.class))
-            .whileConnecting(connections.firstAttempt(), redis.warmUp());
-    if (!denials.enabled()) {
-      return store;
-    }
-    return new DenyCache(store, policies::denyCache, denials.maxSize(), denials.maxAge());
+      RedisConfiguration redis) {
+    return chain.overRedis(store.store(), connections.firstAttempt(), redis.warmUp());
   }
 
   @Singleton
   @Bean(preDestroy = "close")
   @Requires(missingBeans = ConnectionSource.class)
-  LimitStore memory(MemoryConfiguration memory, RedisConfiguration redis, Environment environment) {
+  LimitStore memory(StoreChain chain, RedisConfiguration redis, Environment environment) {
     if (redis.enabled()) {
       requireClient(environment);
     }
@@ -134,7 +95,7 @@ public final class LimitStoreFactory {
         redis.enabled() && environment.containsProperties(SERVERS)
             ? ". The limiter does not use the servers under " + SERVERS
             : "");
-    return inMemory(memory);
+    return chain.inMemory();
   }
 
   /**
@@ -162,12 +123,6 @@ public final class LimitStoreFactory {
     }
   }
 
-  private static LimitStore inMemory(MemoryConfiguration memory) {
-    LimitStore store = new MemoryStore(memory.maxSubjects());
-    return new UnclosedStore(
-        memory.instances() == 1 ? store : new ShareStore(store, memory.instances()));
-  }
-
   /** Reports how often a fallback decided. */
   @Singleton
   FallbackCounts fallbackCounts() {
@@ -177,35 +132,5 @@ public final class LimitStoreFactory {
   @Singleton
   Limiter limiter(LimitStore store) {
     return new Limiter(store);
-  }
-
-  /**
-   * A memory store that is not closed with its context: the server still serves for a moment, and
-   * its pending calls must be decided. The store holds no resources except memory.
-   */
-  record UnclosedStore(LimitStore memory) implements LimitStore {
-
-    @Override
-    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-      return memory.decide(request, mode);
-    }
-
-    @Override
-    public void adopt(Charge charge, KnownUse known) {
-      memory.adopt(charge, known);
-    }
-
-    @Override
-    public CompletionStage<Void> reset(Collection<StateKey> keys) {
-      return memory.reset(keys);
-    }
-
-    @Override
-    public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
-      return memory.liftBans(keys);
-    }
-
-    @Override
-    public void close() {}
   }
 }

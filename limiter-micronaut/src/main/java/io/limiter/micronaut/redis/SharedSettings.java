@@ -95,7 +95,7 @@ final class SharedSettings implements SettingsShare {
   }
 
   SharedSettings(
-      LimitStoreFactory.RedisAlone redis,
+      RedisStoreHolder redis,
       ConnectionSource connections,
       SharedSettingsConfiguration configuration,
       SettingsRefresh settings) {

@@ -3,17 +3,12 @@ package io.limiter.micronaut.redis;
 
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.ConnectionSource;
-import io.limiter.core.resilience.DenyCache;
-import io.limiter.core.resilience.Fallback;
-import io.limiter.core.resilience.FallbackCounts;
-import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.redis.RedisConnections.ServerLoops;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.BeanContext;
-import io.micronaut.context.BeanRegistration;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
@@ -37,7 +32,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.slf4j.helpers.NOPLogger;
 
 /**
  * Delays the start until the {@link SharedSettings} are in use, and each event loop has run every
@@ -161,11 +155,10 @@ final class WarmStart
   /** A chain of stores like that of the application, with caches and counters of its own. */
   private LimitStore chain() {
     var unused = context.getBean(LimitStore.class); // creates the other bean if it depends on it
-    for (BeanRegistration<LimitStoreFactory.RedisAlone> made :
-        context.getActiveBeanRegistrations(LimitStoreFactory.RedisAlone.class)) {
-      return apart(made.getBean().store());
-    }
-    return new MemoryStore(); // Redis is not used, or the store is the application's own
+    return context.getActiveBeanRegistrations(RedisStoreHolder.class).stream()
+        .findFirst()
+        .map(made -> context.getBean(StoreChain.class).forWarmUp(made.getBean().store()))
+        .orElseGet(MemoryStore::new); // Redis is not used, or the store is the application's own
   }
 
   private Collection<WarmUpStep> parts() {
@@ -201,19 +194,5 @@ final class WarmStart
     } catch (RuntimeException | LinkageError broken) {
       return CompletableFuture.failedFuture(broken);
     }
-  }
-
-  /** A store with all decorators of the usual one, but with separate caches and counters. */
-  private static LimitStore apart(LimitStore store) {
-    return new DenyCache(
-        new FallbackStore(
-            store,
-            new MemoryStore(),
-            policy -> Fallback.LOCAL,
-            new FallbackCounts(),
-            FallbackStore.DEFAULT_MAX_KNOWN,
-            System::nanoTime,
-            List.of(),
-            NOPLogger.NOP_LOGGER));
   }
 }

@@ -51,7 +51,7 @@ class ContinuationsTest {
 
   @Test
   void asManyRunAsWait() throws Exception {
-    OwnThreads threads = new OwnThreads();
+    ContinuationThreads threads = new ContinuationThreads();
     int all = 300;
     CountDownLatch running = new CountDownLatch(all);
     for (int i = 0; i < all; i++) {
@@ -72,7 +72,7 @@ class ContinuationsTest {
 
   @Test
   void aThousandOneAfterAnotherNeedFewThreads() throws Exception {
-    OwnThreads threads = new OwnThreads();
+    ContinuationThreads threads = new ContinuationThreads();
     Set<String> names = new HashSet<>();
     for (int i = 0; i < 1_000; i++) {
       CompletableFuture<Thread> ran = new CompletableFuture<>();
@@ -91,7 +91,7 @@ class ContinuationsTest {
 
   @Test
   void aTaskAfterTheEndStillRuns() throws Exception {
-    OwnThreads threads = new OwnThreads();
+    ContinuationThreads threads = new ContinuationThreads();
     threads.close();
     CompletableFuture<Boolean> ran = new CompletableFuture<>();
     threads.run(() -> ran.complete(true));

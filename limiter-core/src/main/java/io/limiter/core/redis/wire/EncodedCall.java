@@ -41,7 +41,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
   private final byte[][] arguments;
 
   /** The index of the key of each charge; behind it is that of its ban, if there is one. */
-  private final int[] places;
+  private final int[] firstKeys;
 
   private final int micros;
   private final int slot;
@@ -60,10 +60,10 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
     this.charges = charges;
     this.stacks = stacks;
     this.past = past;
-    this.places = new int[charges.length];
+    this.firstKeys = new int[charges.length];
     int count = 0;
     for (int i = 0; i < charges.length; i++) {
-      places[i] = count;
+      firstKeys[i] = count;
       count += stacks[i].bans() ? 2 : 1;
     }
     this.keys = new byte[count][];
@@ -71,9 +71,9 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
     int sum = 0;
     for (int i = 0; i < charges.length; i++) {
       StateKey key = charges[i].key();
-      keys[places[i]] = names.apply(key);
+      keys[firstKeys[i]] = names.apply(key);
       if (stacks[i].bans()) {
-        keys[places[i] + 1] = names.apply(key.ban());
+        keys[firstKeys[i] + 1] = names.apply(key.ban());
       }
       arguments[2 * i] = stacks[i].argument(mode, charges[i]);
       arguments[2 * i + 1] = stacks[i].ttl();
@@ -136,7 +136,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
         if (charges[c].key().equals(some.charge().key()) && some.take()) {
           records.add(
               new byte[][] {
-                keys[places[c]],
+                keys[firstKeys[c]],
                 stacks[c].argumentOfRules(Mode.RECORD, some.charge()),
                 stacks[c].ttl(),
                 ascii(Long.toString(Math.max(1, MICROSECONDS.convert(some.age()))))
@@ -170,7 +170,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
 
   /** The key of a charge. */
   public byte[] key(int charge) {
-    return keys[places[charge]];
+    return keys[firstKeys[charge]];
   }
 
   /** The arguments after the keys. */

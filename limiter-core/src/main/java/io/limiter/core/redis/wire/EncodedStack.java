@@ -90,7 +90,7 @@ public final class EncodedStack {
         indexInPart[r] = inLog.size();
         inLog.add(rule);
       } else {
-        indexInPart[r] = stack.place(r);
+        indexInPart[r] = stack.cellIndex(r);
       }
     }
     log = inLog.isEmpty() ? null : new EncodedLog(inLog);

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * that are kept for ten seconds.
  */
 @Singleton
-final class OwnThreads implements Continuations {
+final class ContinuationThreads implements Continuations {
 
   private static final String NAME = "limiter-call-";
   private static final long KEPT_SECONDS = 10;
@@ -33,7 +33,7 @@ final class OwnThreads implements Continuations {
   private final ThreadFactory factory;
   private final @Nullable ThreadPoolExecutor cached;
 
-  OwnThreads() {
+  ContinuationThreads() {
     if (Runtime.version().feature() >= CARRIERS_ARE_FREE && LoomSupport.isSupported()) {
       factory = LoomSupport.newVirtualThreadFactory(NAME);
       cached = null;

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.redis;
+
+import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.override.OverrideStore;
+import io.limiter.core.override.OverridesInForce;
+import io.limiter.core.resilience.DenyCache;
+import io.limiter.core.resilience.Fallback;
+import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.resilience.FallbackStore.StoreListener;
+import io.limiter.core.resilience.ShareStore;
+import io.limiter.core.store.DelegatingStore;
+import io.limiter.core.store.LimitStore;
+import io.limiter.micronaut.config.LimiterConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.DenyCacheConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.MemoryConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
+import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.micronaut.context.BeanProvider;
+import io.micronaut.context.event.BeanCreatedEvent;
+import io.micronaut.context.event.BeanCreatedEventListener;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import org.slf4j.LoggerFactory;
+import org.slf4j.helpers.NOPLogger;
+
+/**
+ * Composes the stores that decide calls, each in front of the next: overrides → deny cache →
+ * fallback → Redis. Without Redis, overrides → memory.
+ */
+@Singleton
+record StoreChain(
+    LimiterConfiguration limiter,
+    MemoryConfiguration memory,
+    PoliciesConfiguration policies,
+    DenyCacheConfiguration denials,
+    FallbackCounts counts,
+    List<StoreListener> listeners) {
+
+  /**
+   * @param firstAttempt calls wait for its end, at most for {@code longest}
+   */
+  LimitStore overRedis(LimitStore redis, CompletionStage<?> firstAttempt, Duration longest) {
+    return cached(
+        new FallbackStore(
+                redis,
+                inMemory(),
+                policies.fallbacks(limiter.fallback()),
+                counts,
+                memory.maxSubjects(),
+                System::nanoTime,
+                listeners,
+                LoggerFactory.getLogger(FallbackStore.class))
+            .whileConnecting(firstAttempt, longest),
+        listeners);
+  }
+
+  /** The same stores, with caches and counters of their own and without a log. */
+  LimitStore forWarmUp(LimitStore redis) {
+    return cached(
+        new FallbackStore(
+            redis,
+            new MemoryStore(),
+            policy -> Fallback.LOCAL,
+            new FallbackCounts(),
+            memory.maxSubjects(),
+            System::nanoTime,
+            List.of(),
+            NOPLogger.NOP_LOGGER),
+        List.of());
+  }
+
+  private LimitStore cached(FallbackStore store, List<StoreListener> cacheListeners) {
+    if (!denials.enabled()) {
+      return store;
+    }
+    DenyCache cache =
+        new DenyCache(store, policies::denyCache, denials.maxSize(), denials.maxAge());
+    cacheListeners.forEach(listener -> listener.cached(cache::remembered));
+    return cache;
+  }
+
+  /** The store that decides without Redis, and the fallback. */
+  LimitStore inMemory() {
+    LimitStore store = new MemoryStore(memory.maxSubjects());
+    return new UnclosedStore(
+        memory.instances() == 1 ? store : new ShareStore(store, memory.instances()));
+  }
+
+  /**
+   * Puts the overrides in front of the store that decides, also of one that replaces ours: the
+   * stores behind them know only the limits that hold.
+   */
+  @Singleton
+  record OverridesInFront(
+      OverridesConfiguration configuration, BeanProvider<OverridesInForce> overrides)
+      implements BeanCreatedEventListener<LimitStore> {
+
+    @Override
+    public LimitStore onCreated(BeanCreatedEvent<LimitStore> created) {
+      LimitStore store = created.getBean();
+      return configuration.enabled() ? new OverrideStore(store, overrides.get()) : store;
+    }
+  }
+
+  /**
+   * A memory store that is not closed with its context: the server still serves for a moment, and
+   * its pending calls must be decided. The store holds no resources except memory.
+   */
+  private static final class UnclosedStore extends DelegatingStore {
+
+    UnclosedStore(LimitStore memory) {
+      super(memory);
+    }
+
+    @Override
+    public void close() {}
+  }
+}
