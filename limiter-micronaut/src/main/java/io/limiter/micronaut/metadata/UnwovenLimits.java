@@ -237,13 +237,9 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
 
   /** Whether the limit of its class does not apply to a method. */
   private static boolean isLeftOut(Class<?> type, Method method) {
-    return isHiddenMember(method) || (type.isInterface() && method.isDefault());
-  }
-
-  private static boolean isHiddenMember(Method method) {
-    return isHidden(method)
-        && !Modifier.isStatic(method.getModifiers())
-        && !Modifier.isPrivate(method.getModifiers());
+    boolean isMember =
+        !Modifier.isStatic(method.getModifiers()) && !Modifier.isPrivate(method.getModifiers());
+    return (isHidden(method) && isMember) || (type.isInterface() && method.isDefault());
   }
 
   /** Limits on controllers apply to routes, and a hidden method is not a route. */
