@@ -3,17 +3,24 @@ package io.limiter.micronaut.config;
 
 import io.micronaut.context.exceptions.ConfigurationException;
 import java.time.Duration;
+import java.util.function.Supplier;
 
-/** Rejects numbers and times out of range, with the remedy. */
+/** Rejects values that a setting cannot have, with the remedy. */
 final class Bounds {
 
   private Bounds() {}
 
-  static void require(String property, long value, long least, long most) {
-    if (value < least || value > most) {
-      throw new ConfigurationException(
-          "%s = %s: give it %s to %s".formatted(property, value, least, most));
+  /**
+   * @param remedy what the setting may be
+   */
+  static void require(String property, Object value, boolean fits, String remedy) {
+    if (!fits) {
+      throw new ConfigurationException("%s = %s: give it %s".formatted(property, value, remedy));
     }
+  }
+
+  static void require(String property, long value, long least, long most) {
+    require(property, value, least <= value && value <= most, least + " to " + most);
   }
 
   static void require(String property, Duration value, Duration least, Duration most) {
@@ -30,9 +37,16 @@ final class Bounds {
    */
   static void require(
       String property, Duration value, Duration least, Duration most, String range) {
-    if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
-      throw new ConfigurationException(
-          "%s = %s ms: give it %s".formatted(property, value.toMillis(), range));
+    boolean fits = value.compareTo(least) >= 0 && value.compareTo(most) <= 0;
+    require(property, value.toMillis() + " ms", fits, range);
+  }
+
+  /** What a setting makes, whose mistake the exception names without the setting. */
+  static <T> T accepted(String setting, Supplier<T> made) {
+    try {
+      return made.get();
+    } catch (IllegalArgumentException mistake) {
+      throw new ConfigurationException(setting + ": " + mistake.getMessage(), mistake);
     }
   }
 }

@@ -68,12 +68,8 @@ public final class CallerConfiguration {
     }
 
     private static ForwardedHeader named(String header) {
-      try {
-        return ForwardedHeader.named(header.trim());
-      } catch (IllegalArgumentException mistake) {
-        throw new ConfigurationException(
-            "%s.header = %s: %s".formatted(PREFIX, header, mistake.getMessage()), mistake);
-      }
+      return Bounds.accepted(
+          "%s.header = %s".formatted(PREFIX, header), () -> ForwardedHeader.named(header.trim()));
     }
   }
 
@@ -131,6 +127,11 @@ public final class CallerConfiguration {
     @Internal
     public ExemptConfiguration {
       users = Set.copyOf(users);
+      Bounds.require(
+          PREFIX + ".header",
+          header,
+          header.matches("[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}"),
+          "the name of a header, such as " + DEFAULT_HEADER);
     }
 
     /**
@@ -156,7 +157,7 @@ public final class CallerConfiguration {
       this(
           networks(PREFIX + ".addresses", addresses),
           users == null ? Set.of() : users,
-          requireName(header),
+          header,
           digests(tokens == null ? List.of() : tokens));
     }
 
@@ -172,15 +173,6 @@ public final class CallerConfiguration {
     /** Whether no caller is exempt. */
     boolean isEmpty() {
       return addresses.isEmpty() && users.isEmpty() && tokens.isEmpty();
-    }
-
-    private static String requireName(String header) {
-      if (!header.matches("[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}")) {
-        throw new ConfigurationException(
-            "%s.header = %s: no header can have this name: write one such as %s"
-                .formatted(PREFIX, header, DEFAULT_HEADER));
-      }
-      return header;
     }
 
     private static List<byte[]> digests(List<String> tokens) {

@@ -110,10 +110,11 @@ public record DenialConfiguration(
   }
 
   private static DenialText text(String kind, int status, String code, String message) {
-    if (status < 400 || status > 599) {
-      throw new ConfigurationException(
-          "%s.%sstatus = %s: give it an error status, 400 to 599".formatted(PREFIX, kind, status));
-    }
+    Bounds.require(
+        "%s.%sstatus".formatted(PREFIX, kind),
+        status,
+        400 <= status && status <= 599,
+        "an error status, 400 to 599");
     if (code.isBlank()) {
       throw new ConfigurationException(
           "%s.%scode = '%s': it is blank: write a code, or leave it out"

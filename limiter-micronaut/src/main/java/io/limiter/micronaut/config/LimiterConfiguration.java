@@ -162,16 +162,17 @@ public record LimiterConfiguration(
     public static final String PREFIX = LimiterConfiguration.PREFIX + ".deny-cache";
 
     public DenyCacheConfiguration {
-      if (maxSize < 1 || maxSize > DenyCache.MAX_SIZE) {
-        throw new ConfigurationException(
-            "%s.max-size = %s: give it 1 to %s, or set %s.enabled = false"
-                .formatted(PREFIX, maxSize, DenyCache.MAX_SIZE, PREFIX));
-      }
-      if (maxAge.isNegative() || maxAge.isZero() || maxAge.compareTo(DenyCache.MAX_AGE) > 0) {
-        throw new ConfigurationException(
-            "%s.max-age = %s: give it more than 0 and 1s at most, or set %s.enabled = false"
-                .formatted(PREFIX, maxAge, PREFIX));
-      }
+      String remedy = ", or set %s.enabled = false".formatted(PREFIX);
+      Bounds.require(
+          PREFIX + ".max-size",
+          maxSize,
+          1 <= maxSize && maxSize <= DenyCache.MAX_SIZE,
+          "1 to " + DenyCache.MAX_SIZE + remedy);
+      Bounds.require(
+          PREFIX + ".max-age",
+          maxAge,
+          maxAge.compareTo(Duration.ZERO) > 0 && maxAge.compareTo(DenyCache.MAX_AGE) <= 0,
+          "more than 0 and 1s at most" + remedy);
     }
   }
 
@@ -195,15 +196,8 @@ public record LimiterConfiguration(
     public static final String PREFIX = LimiterConfiguration.PREFIX + ".memory";
 
     public MemoryConfiguration {
-      requirePositive("max-subjects", maxSubjects);
-      requirePositive("instances", instances);
-    }
-
-    private static void requirePositive(String name, int number) {
-      if (number < 1) {
-        throw new ConfigurationException(
-            "%s.%s = %s: give it 1 or more".formatted(PREFIX, name, number));
-      }
+      Bounds.require(PREFIX + ".max-subjects", maxSubjects, maxSubjects >= 1, "1 or more");
+      Bounds.require(PREFIX + ".instances", instances, instances >= 1, "1 or more");
     }
   }
 

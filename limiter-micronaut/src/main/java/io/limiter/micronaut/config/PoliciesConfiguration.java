@@ -59,23 +59,25 @@ public final class PoliciesConfiguration {
 
   private final RedisConfiguration redis;
   private final PolicyDeadlines deadlines;
-  private volatile LimitSettings current;
-  private volatile Set<String> names;
+  private volatile InUse inUse;
 
-  // What each request needs of them.
-  private volatile Set<String> notCached;
-  private volatile Map<String, Fallback> fallbacks;
-  private volatile @Nullable BlockConfiguration block;
+  /**
+   * The settings that are in use.
+   *
+   * @param names of all policies
+   * @param block the callers whose requests are rejected; null if there are none
+   */
+  private record InUse(
+      LimitSettings settings,
+      Set<String> names,
+      Treatments treatments,
+      @Nullable BlockConfiguration block) {}
 
   PoliciesConfiguration(Environment environment, RedisConfiguration redis) {
     this.redis = redis;
-    this.current = read(SettingSources.atStart(environment), Map.of(), Map.of());
-    this.names = current.policies();
-    Treatments treatments = treatments(current, names);
-    this.notCached = treatments.notCached();
-    this.fallbacks = treatments.fallbacks();
-    this.block = current.block().orElse(null);
-    this.deadlines = new PolicyDeadlines(treatments.deadlines());
+    LimitSettings settings = read(SettingSources.atStart(environment), Map.of(), Map.of());
+    this.inUse = prepared(settings, settings.policies());
+    this.deadlines = new PolicyDeadlines(inUse.treatments().deadlines());
   }
 
   /**
@@ -111,9 +113,9 @@ public final class PoliciesConfiguration {
         Optional.of(BlockConfiguration.of(now)).filter(lists -> !lists.isEmpty()));
   }
 
-  /** The treatments of policies; rejects what does not fit the settings of Redis. */
-  private Treatments treatments(LimitSettings read, Collection<String> policies) {
-    Treatments all = read.treatments(policies);
+  /** Rejects what does not fit the settings of Redis. */
+  private InUse prepared(LimitSettings read, Set<String> names) {
+    Treatments all = read.treatments(names);
     for (String policy : all.deadlines().keySet()) {
       Written<Duration> own = read.of(policy).members().find(PolicyMember.DEADLINE).orElseThrow();
       if (own.value().compareTo(RedisSettings.MIN_DEADLINE) < 0
@@ -122,7 +124,7 @@ public final class PoliciesConfiguration {
       }
     }
     var unused = redis.settings(new PolicyDeadlines(all.deadlines()));
-    return all;
+    return new InUse(read, names, all, read.block().orElse(null));
   }
 
   /**
@@ -135,14 +137,10 @@ public final class PoliciesConfiguration {
   public Runnable prepare(LimitSettings read, Collection<String> policies) {
     Set<String> all = new TreeSet<>(read.policies());
     all.addAll(policies);
-    Treatments found = treatments(read, all);
+    InUse next = prepared(read, all);
     return () -> {
-      deadlines.use(found.deadlines());
-      fallbacks = found.fallbacks();
-      notCached = found.notCached();
-      block = read.block().orElse(null);
-      names = all;
-      current = read;
+      deadlines.use(next.treatments().deadlines());
+      inUse = next;
     };
   }
 
@@ -167,13 +165,13 @@ public final class PoliciesConfiguration {
   /** The settings that are in use. */
   @Internal
   public LimitSettings current() {
-    return current;
+    return inUse.settings();
   }
 
   /** The callers whose requests are rejected; null if there are none. */
   @Internal
   public @Nullable BlockConfiguration block() {
-    return block;
+    return inUse.block();
   }
 
   /**
@@ -184,7 +182,7 @@ public final class PoliciesConfiguration {
    */
   public Function<Policy, Fallback> fallbacks(Fallback usual) {
     return policy -> {
-      Map<String, Fallback> own = fallbacks;
+      Map<String, Fallback> own = inUse.treatments().fallbacks();
       List<String> parts = policy.parts();
       Fallback strictest = own.getOrDefault(parts.get(0), usual);
       for (int i = 1; i < parts.size(); i++) {
@@ -201,15 +199,16 @@ public final class PoliciesConfiguration {
 
   /** The policies that are only observed: they never deny. None by default. */
   public Set<String> observed() {
-    return names.stream()
-        .filter(policy -> current.of(policy).members().isTrue(PolicyMember.OBSERVE))
+    InUse now = inUse;
+    return now.names().stream()
+        .filter(policy -> now.settings().of(policy).members().isTrue(PolicyMember.OBSERVE))
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
   /** Whether denials of this policy may be answered without a call to Redis. */
   @Internal
   public boolean denyCache(Policy policy) {
-    Set<String> not = notCached;
+    Set<String> not = inUse.treatments().notCached();
     return not.isEmpty() || policy.parts().stream().noneMatch(not::contains);
   }
 }

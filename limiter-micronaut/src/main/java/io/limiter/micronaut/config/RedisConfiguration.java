@@ -46,8 +46,6 @@ public record RedisConfiguration(
   /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".redis";
 
-  private static final Duration MAX_WARM_UP = Duration.ofMinutes(1);
-
   /** The connections on which decisions are sent. */
   public enum Connections {
     /** {@link #EVENT_LOOP} where possible; otherwise, and on a Cluster, {@link #SHARED}. */
@@ -67,10 +65,8 @@ public record RedisConfiguration(
   }
 
   public RedisConfiguration {
-    if (warmUp.isNegative() || warmUp.compareTo(MAX_WARM_UP) > 0) {
-      throw new ConfigurationException(
-          "limiter.redis.warm-up = %s: give it 0 to 1 minute".formatted(warmUp));
-    }
+    Bounds.require(
+        PREFIX + ".warm-up", warmUp, Duration.ZERO, Duration.ofMinutes(1), "0 to 1 minute");
     Bounds.require(PREFIX + ".max-connections", maxConnections, 1, 1_024);
   }
 
@@ -121,20 +117,13 @@ public record RedisConfiguration(
         deadline,
         Optional.ofNullable(hardDeadline),
         keyPrefix,
-        Optional.ofNullable(keySecret).map(RedisConfiguration::secret),
+        Optional.ofNullable(keySecret)
+            .map(secret -> Bounds.accepted(PREFIX + ".key-secret", () -> KeySecret.of(secret))),
         warmUp,
         EnumSetting.of(Connections.class, PREFIX + ".connections", connections),
         maxConnections,
         batchSize,
         EnumSetting.of(Slots.class, PREFIX + ".slots", slots));
-  }
-
-  private static KeySecret secret(String text) {
-    try {
-      return KeySecret.of(text);
-    } catch (IllegalArgumentException e) {
-      throw new ConfigurationException("limiter.redis.key-secret: " + e.getMessage(), e);
-    }
   }
 
   /** Returns these settings with this prefix of keys. */
@@ -160,31 +149,21 @@ public record RedisConfiguration(
    * @throws ConfigurationException naming the property, its value and the remedy
    */
   public RedisSettings settings(PolicyDeadlines policyDeadlines) {
-    RedisSettings settings;
-    try {
-      settings = new RedisSettings(keyPrefix, deadline).withPolicyDeadlines(policyDeadlines);
-    } catch (IllegalArgumentException e) {
-      throw new ConfigurationException(
-          "limiter.redis.key-prefix = %s, limiter.redis.deadline = %s: %s"
-              .formatted(keyPrefix, deadline, e.getMessage()),
-          e);
-    }
-    if (hardDeadline.isPresent()) {
-      try {
-        settings = settings.withHardDeadline(hardDeadline.get());
-      } catch (IllegalArgumentException e) {
-        throw new ConfigurationException(
-            "limiter.redis.hard-deadline = %s: %s".formatted(hardDeadline.get(), e.getMessage()),
-            e);
-      }
-    }
-    try {
-      settings = settings.withBatchSize(batchSize);
-    } catch (IllegalArgumentException e) {
-      throw new ConfigurationException(
-          "limiter.redis.batch-size = %s: %s".formatted(batchSize, e.getMessage()), e);
-    }
-    settings = slots == Slots.PROXY ? settings.withBySlot() : settings;
+    RedisSettings usual =
+        Bounds.accepted(
+            "%s.key-prefix = %s, %s.deadline = %s".formatted(PREFIX, keyPrefix, PREFIX, deadline),
+            () -> new RedisSettings(keyPrefix, deadline).withPolicyDeadlines(policyDeadlines));
+    RedisSettings bounded =
+        hardDeadline
+            .map(
+                hard ->
+                    Bounds.accepted(
+                        PREFIX + ".hard-deadline = " + hard, () -> usual.withHardDeadline(hard)))
+            .orElse(usual);
+    RedisSettings batched =
+        Bounds.accepted(
+            PREFIX + ".batch-size = " + batchSize, () -> bounded.withBatchSize(batchSize));
+    RedisSettings settings = slots == Slots.PROXY ? batched.withBySlot() : batched;
     return keySecret.map(settings::withKeySecret).orElse(settings);
   }
 

@@ -8,9 +8,7 @@ import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.convert.ConversionService;
 import io.micronaut.core.value.PropertyResolver;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * All sources of properties at one moment.
@@ -35,36 +33,8 @@ public record SettingSources(
   public static SettingSources of(Environment environment) {
     PropertySourcePropertyResolver now = new PropertySourcePropertyResolver(environment, false);
     List<PropertySource> all = sorted(environment);
-    boolean named = all.stream().anyMatch(SettingSources::namesPolicies);
-    all.forEach(source -> now.addPropertySource(named ? source : withoutPolicies(source)));
+    all.forEach(now::addPropertySource);
     return new SettingSources(all, now, environment);
-  }
-
-  /** Whether a value has the name of a setting of a policy: it may be in a placeholder. */
-  private static boolean namesPolicies(PropertySource source) {
-    for (String name : source) {
-      String value = String.valueOf(source.get(name));
-      if (value.contains("${") && LimitSettings.FREE.stream().anyMatch(value::contains)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /** The resolver spends most of its time on names, and those of policies are read raw. */
-  private static PropertySource withoutPolicies(PropertySource source) {
-    Map<String, Object> others = new LinkedHashMap<>();
-    boolean some = false;
-    for (String name : source) {
-      if (LimitSettings.isFree(name)) {
-        some = true;
-      } else {
-        others.put(name, source.get(name));
-      }
-    }
-    return some
-        ? PropertySource.of(source.getName(), others, source.getOrigin(), source.getOrder())
-        : source;
   }
 
   private static List<PropertySource> sorted(Environment environment) {

@@ -8,11 +8,11 @@ import io.micronaut.core.value.PropertyResolver;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -30,8 +30,10 @@ public final class TemplateConfiguration {
   public static final String PREFIX = DenialConfiguration.PREFIX + ".template";
 
   private static final List<Object> PATH = List.of("denial", "template");
-  private static final Pattern SEGMENT = Pattern.compile("(.*?)((?:\\[\\d{1,4}])*)");
-  private static final Pattern INDEX = Pattern.compile("\\d+");
+
+  /** Between two names, and before the indexes at the end of one. */
+  private static final Pattern BETWEEN_STEPS =
+      Pattern.compile("\\.|(?=(?:\\[\\d{1,4}])+(?:\\.|$))");
 
   private final Optional<Map<String, @Nullable Object>> fields;
 
@@ -73,18 +75,13 @@ public final class TemplateConfiguration {
 
   /** Splits a property: {@code a.b[0].c} has the names a, b, c and the index 0. */
   private static List<Object> steps(String property) {
-    List<Object> steps = new ArrayList<>();
-    for (String part : property.split("\\.", -1)) {
-      Matcher segment = SEGMENT.matcher(part);
-      if (segment.matches()) {
-        steps.add(segment.group(1));
-        Matcher index = INDEX.matcher(segment.group(2));
-        while (index.find()) {
-          steps.add(Integer.valueOf(index.group()));
-        }
-      }
-    }
-    return steps;
+    return Arrays.stream(BETWEEN_STEPS.split(property, -1))
+        .<Object>map(
+            step ->
+                step.matches("\\[\\d+]")
+                    ? Integer.valueOf(step.substring(1, step.length() - 1))
+                    : step)
+        .toList();
   }
 
   /** Assembles the properties of a template: groups by name, lists by index. */

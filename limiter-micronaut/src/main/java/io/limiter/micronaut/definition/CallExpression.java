@@ -10,7 +10,6 @@ import io.micronaut.core.annotation.Internal;
 import io.micronaut.inject.annotation.EvaluatedAnnotationValue;
 import io.micronaut.json.tree.JsonNode;
 import java.math.BigDecimal;
-import java.math.BigInteger;
 import java.net.URI;
 import java.time.temporal.TemporalAccessor;
 import java.time.temporal.TemporalAmount;
@@ -126,12 +125,6 @@ public final class CallExpression {
    * never expanded.
    */
   private static @Nullable BigDecimal exact(Number number) {
-    if (number instanceof BigDecimal decimal) {
-      return decimal;
-    }
-    if (number instanceof BigInteger whole) {
-      return new BigDecimal(whole);
-    }
     try {
       return new BigDecimal(number.toString());
     } catch (NumberFormatException notFinite) {

@@ -8,7 +8,6 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.util.LogThrottle;
-import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.LimiterConfiguration.ManagementConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
@@ -17,13 +16,14 @@ import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.limiter.micronaut.event.LimiterEvent;
 import io.limiter.micronaut.event.SubjectDigest;
-import io.limiter.micronaut.management.RequestBody.NamedSubject;
+import io.limiter.micronaut.exception.InvalidCallException;
+import io.limiter.micronaut.management.SubjectBody.NamedSubject;
 import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.limiter.micronaut.subject.TierLookup;
-import io.micronaut.context.BeanProvider;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.annotation.Introspected;
 import io.micronaut.core.convert.ConversionService;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpStatus;
@@ -52,7 +52,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -93,27 +92,34 @@ public final class LimitsEndpoint {
   private static final List<String> OPERATIONS =
       List.of(LOOK, RESET, LIFT_BAN, OVERRIDE, END_OVERRIDE);
 
-  // Members of the body of an override.
-  private static final String COUNTS = "counts";
-  private static final String UNLIMITED = "unlimited";
-  private static final String TIME = "time";
-  private static final String COUNTS_EXAMPLE = "{\"10-per-60s\": 50}";
-
   private static final String OBSERVE = "observe";
-  private static final String FORGET_TALKERS = "forgetTalkers";
+
+  @Introspected
+  record TalkersBody(Boolean forgetTalkers) {}
+
+  @Introspected
+  record PolicyBody(Boolean observe) {}
+
+  /**
+   * The members of a body with an override that do not name its subject.
+   *
+   * @param counts by the names of rules
+   * @param unlimited true instead of counts
+   */
+  @Introspected
+  record OverrideBody(Map<String, Long> counts, @Nullable Boolean unlimited, Duration time) {}
 
   private final LimitPolicies policies;
   private final PoliciesConfiguration settings;
   private final Limiter limiter;
-  private final BeanProvider<PolicyStatistics> statistics;
-  private final BeanProvider<AuditLog> audit;
+  private final PolicyStatistics statistics;
+  private final AuditLog audit;
   private final SubjectDigest digest;
   private final SettingsRefresh own;
   private final Optional<SettingsShare> shared;
   private final Optional<LimitOverrides> overrides;
   private final Optional<TierLookup> tiers;
-  private final ConversionService conversion;
-  private final JsonMapper mapper;
+  private final BodyReader bodies;
   private final ExecutorService threads;
   private final boolean showSubjects;
 
@@ -121,8 +127,8 @@ public final class LimitsEndpoint {
       LimitPolicies policies,
       PoliciesConfiguration settings,
       Limiter limiter,
-      BeanProvider<PolicyStatistics> statistics,
-      BeanProvider<AuditLog> audit,
+      PolicyStatistics statistics,
+      AuditLog audit,
       SubjectDigest digest,
       SettingsRefresh own,
       Optional<SettingsShare> shared,
@@ -142,8 +148,7 @@ public final class LimitsEndpoint {
     this.shared = shared.filter(SettingsShare::isShared);
     this.overrides = overrides.filter(LimitOverrides::isEnabled);
     this.tiers = tiers;
-    this.conversion = conversion;
-    this.mapper = mapper;
+    this.bodies = new BodyReader(mapper, conversion);
     this.threads = threads;
     this.showSubjects = management.showSubjects();
   }
@@ -153,7 +158,7 @@ public final class LimitsEndpoint {
   Map<String, Object> all() {
     Map<String, Object> view = new LinkedHashMap<>();
     view.put("policies", policies.names().stream().map(name -> view(policies.get(name))).toList());
-    view.put("topTalkers", statistics.get().talkers(Optional.empty()));
+    view.put("topTalkers", statistics.talkers(Optional.empty()));
     view.put("overrides", overrides(override -> true));
     shared.ifPresent(share -> view.put("sharedSettings", LimitViews.shared(share.status())));
     return view;
@@ -163,7 +168,7 @@ public final class LimitsEndpoint {
   @Read
   Map<String, Object> one(@Selector String policy) {
     Map<String, Object> view = view(policy(policy));
-    view.put("topTalkers", statistics.get().talkers(Optional.of(policy)));
+    view.put("topTalkers", statistics.talkers(Optional.of(policy)));
     view.put("overrides", overrides(override -> override.policy().equals(policy)));
     return view;
   }
@@ -171,17 +176,17 @@ public final class LimitsEndpoint {
   /** Starts to count denials again. */
   @Write
   Map<String, Object> change(HttpRequest<?> request, @Nullable @Body String body) {
-    RequestBody.read(
-            mapper, body, List.of(FORGET_TALKERS), "{\"%s\": true}".formatted(FORGET_TALKERS))
-        .requireTrue(FORGET_TALKERS);
-    long before = statistics.get().denials();
-    statistics.get().forgetTalkers();
-    audit
-        .get()
-        .report(
-            new LimiterEvent.Audit(
-                who(request), "forget-talkers", "all", "", before + " denials", "0 denials"));
-    return statistics.get().talkers(Optional.empty());
+    String example = "{\"forgetTalkers\": true}";
+    if (!bodies.read(body, example, TalkersBody.class).as(TalkersBody.class).forgetTalkers()) {
+      throw BodyReader.mistake(
+          "The member 'forgetTalkers' is false: it can only be true, as in " + example);
+    }
+    long before = statistics.denials();
+    statistics.forgetTalkers();
+    audit.report(
+        new LimiterEvent.Audit(
+            who(request), "forget-talkers", "all", "", before + " denials", "0 denials"));
+    return statistics.talkers(Optional.empty());
   }
 
   /** Changes a policy. */
@@ -190,33 +195,30 @@ public final class LimitsEndpoint {
       HttpRequest<?> request, @Selector String policy, @Nullable @Body String body) {
     LimitedPolicy limited = policy(policy);
     boolean observe =
-        RequestBody.read(mapper, body, List.of(OBSERVE), "{\"%s\": true}".formatted(OBSERVE))
-            .flag(OBSERVE);
+        bodies.read(body, "{\"observe\": true}", PolicyBody.class).as(PolicyBody.class).observe();
     boolean before = isObserved(limited);
     String name = limited.name() + '.' + OBSERVE;
     CompletionStage<Optional<String>> set =
         shared.isPresent()
             ? shared.get().set(name, Boolean.toString(observe))
             : CompletableFuture.completedFuture(own.set(name, Boolean.toString(observe)));
-    LimiterEvent.Audit change =
-        new LimiterEvent.Audit(
-            who(request), OBSERVE, limited.name(), "", Boolean.toString(before), "");
+    Map<String, Object> view = new LinkedHashMap<>();
     return audited(
         set,
-        change,
+        after ->
+            new LimiterEvent.Audit(
+                who(request), OBSERVE, limited.name(), "", Boolean.toString(before), after),
         problem -> {
           if (problem.isPresent()) {
             throw new HttpStatusException(
                 HttpStatus.CONFLICT,
                 "The policy '%s' is unchanged: %s".formatted(limited.name(), problem.get()));
           }
+          view.putAll(view(limited));
+          view.put("changed", shared.isPresent() ? "all instances" : "this instance");
           return Boolean.toString(observe);
         },
-        () -> {
-          Map<String, Object> view = view(limited);
-          view.put("changed", shared.isPresent() ? "all instances" : "this instance");
-          return view;
-        });
+        view);
   }
 
   /** Looks at a subject of a policy, or changes what is counted for it. */
@@ -228,45 +230,69 @@ public final class LimitsEndpoint {
       @Nullable @Body String body) {
     LimitedPolicy limited = policy(policy);
     if (!OPERATIONS.contains(operation)) {
-      List<String> nearest = NearestNames.of(OPERATIONS, operation);
-      throw RequestBody.mistake(
+      throw BodyReader.mistake(
           "There is no operation '%s': %s"
-              .formatted(
-                  RequestBody.quoted(operation),
-                  nearest.isEmpty()
-                      ? "use one of " + String.join(", ", OPERATIONS)
-                      : "did you mean " + nearest.get(0) + "?"));
+              .formatted(BodyReader.quoted(operation), BodyReader.oneOf(OPERATIONS, operation)));
     }
     if (limited.methods().isEmpty()) {
-      throw RequestBody.mistake(
+      throw BodyReader.mistake(
           "The policy '%s' limits nothing now: enable it first, by %s.%s.enabled = true"
               .formatted(limited.name(), PoliciesConfiguration.PREFIX, limited.name()));
     }
     if (operation.equals(OVERRIDE) || operation.equals(END_OVERRIDE)) {
       return overridden(who(request), operation, limited, body);
     }
-    NamedSubject named = subject(RequestBody.ofSubject(mapper, body, List.of()), limited);
+    SubjectBody read =
+        bodies.read(body, SubjectBody.EXAMPLE, SubjectBody.class).as(SubjectBody.class);
+    NamedSubject named = subject(read, limited);
     Map<String, Object> view = view(limited, named);
     return limiter
         .peek(named.request())
         .thenComposeAsync(
-            before ->
-                operation.equals(LOOK)
-                    ? CompletableFuture.completedFuture(with(view, LimitViews.verdict(before)))
-                    : changed(who(request), operation, limited, named, before, view),
+            before -> {
+              if (!operation.equals(LOOK)) {
+                return changed(who(request), operation, limited, named, before, view);
+              }
+              view.putAll(LimitViews.verdict(before));
+              return CompletableFuture.completedFuture(view);
+            },
             threads)
         .exceptionally(LimitsEndpoint::failed);
   }
 
-  private NamedSubject subject(RequestBody body, LimitedPolicy policy) {
+  /**
+   * The subjects that a body names, by the rules of the tier that it names, else of the tier that
+   * is remembered of one of them, else of the default tier.
+   */
+  private NamedSubject subject(SubjectBody body, LimitedPolicy policy) {
+    Optional<String> tier =
+        Optional.ofNullable(body.tier())
+            .map(this::tier)
+            .or(
+                () ->
+                    tiers.flatMap(
+                        lookup ->
+                            body.callers()
+                                .flatMap(caller -> lookup.remembered(caller).stream())
+                                .findFirst()));
+    try {
+      return body.named(tier.map(policy::inTier).orElse(policy), statistics);
+    } catch (IllegalArgumentException | InvalidCallException mistake) { // of what it counts
+      throw BodyReader.mistake(mistake.getMessage());
+    }
+  }
+
+  private String tier(String name) {
     LimitSettings known = settings.current();
     Set<String> names = new TreeSet<>(known.tiers());
     known.usualTier().ifPresent(names::add);
-    return body.subject(
-        policy,
-        statistics.get(),
-        names,
-        caller -> tiers.flatMap(lookup -> lookup.remembered(caller)));
+    if (!names.contains(name)) {
+      throw BodyReader.mistake(
+          "There is no tier '%s': use one of %s"
+              .formatted(
+                  BodyReader.quoted(name), names.isEmpty() ? "none" : String.join(", ", names)));
+    }
+    return name;
   }
 
   private Map<String, Object> view(LimitedPolicy policy, NamedSubject named) {
@@ -274,8 +300,8 @@ public final class LimitsEndpoint {
     view.put("policy", policy.name());
     named.tier().ifPresent(tier -> view.put("tier", tier));
     view.put("subject", digests(named.request()));
-    if (showSubjects && !named.clear().isEmpty()) {
-      view.put("clear", LogThrottle.oneLine(named.clear(), RequestBody.MAX_VALUE));
+    if (showSubjects) {
+      view.put("clear", LogThrottle.oneLine(named.clear(), BodyReader.MAX_TEXT));
     }
     return view;
   }
@@ -286,56 +312,50 @@ public final class LimitsEndpoint {
     LimitOverrides table =
         overrides.orElseThrow(
             () ->
-                RequestBody.mistake(
+                BodyReader.mistake(
                     "There are no overrides: set %s.enabled = true on all instances"
                         .formatted(OverridesConfiguration.PREFIX)));
     boolean begins = operation.equals(OVERRIDE);
-    RequestBody body =
-        RequestBody.ofSubject(mapper, text, begins ? List.of(COUNTS, UNLIMITED, TIME) : List.of());
-    NamedSubject named = subject(body, policy);
+    BodyReader.BodyMembers body =
+        begins
+            ? bodies.read(text, SubjectBody.EXAMPLE, SubjectBody.class, OverrideBody.class)
+            : bodies.read(text, SubjectBody.EXAMPLE, SubjectBody.class);
+    NamedSubject named = subject(body.as(SubjectBody.class), policy);
     try {
       String tag = table.tag(named.request());
       Optional<SubjectOverride> before = of(tag, table.inForce());
       CompletionStage<List<SubjectOverride>> changing =
-          begins ? put(table, named.request(), body) : table.remove(named.request());
+          begins
+              ? put(table, named.request(), body.as(OverrideBody.class))
+              : table.remove(named.request());
       Map<String, Object> view = view(policy, named);
       return audited(
           changing,
-          new LimiterEvent.Audit(
-              who, operation, policy.name(), subjects(named), LimitViews.words(before), ""),
+          after ->
+              new LimiterEvent.Audit(
+                  who, operation, policy.name(), subjects(named), LimitViews.words(before), after),
           all -> {
             Optional<SubjectOverride> after = of(tag, all);
             after.ifPresent(it -> view.put("override", LimitViews.override(it, digest.ofTag(tag))));
             return LimitViews.words(after);
           },
-          () -> view);
+          view);
     } catch (IllegalArgumentException mistake) { // a rule, a number or a time
-      throw RequestBody.mistake(mistake.getMessage());
+      throw BodyReader.mistake(mistake.getMessage());
     }
   }
 
-  private CompletionStage<List<SubjectOverride>> put(
-      LimitOverrides table, LimitRequest subject, RequestBody body) {
-    if (body.has(COUNTS) == body.has(UNLIMITED)) {
-      throw RequestBody.mistake(
-          "The body has %s of '%s' and '%s': give it one of them, such as \"%s\": %s"
-              .formatted(
-                  body.has(COUNTS) ? "both" : "none", COUNTS, UNLIMITED, COUNTS, COUNTS_EXAMPLE));
+  private static CompletionStage<List<SubjectOverride>> put(
+      LimitOverrides table, LimitRequest subject, OverrideBody body) {
+    boolean unlimited = Boolean.TRUE.equals(body.unlimited());
+    if (unlimited != body.counts().isEmpty()) {
+      throw BodyReader.mistake(
+          "The body has %s of 'counts' and 'unlimited': give it one of them, such as \"counts\": {\"10-per-60s\": 50}"
+              .formatted(unlimited ? "both" : "none"));
     }
-    String given = body.text(TIME);
-    Duration time =
-        conversion
-            .convert(given, Duration.class)
-            .orElseThrow(
-                () ->
-                    RequestBody.mistake(
-                        "The member '%s' is '%s': give it a time with its unit, 1s to 7d"
-                            .formatted(TIME, RequestBody.quoted(given))));
-    if (body.has(UNLIMITED)) {
-      body.requireTrue(UNLIMITED);
-      return table.unlimited(subject, time);
-    }
-    return table.put(subject, body.numbers(COUNTS, COUNTS_EXAMPLE), time);
+    return unlimited
+        ? table.unlimited(subject, body.time())
+        : table.put(subject, body.counts(), body.time());
   }
 
   private static Optional<SubjectOverride> of(String tag, List<SubjectOverride> overrides) {
@@ -350,8 +370,7 @@ public final class LimitsEndpoint {
   }
 
   private String subjects(NamedSubject named) {
-    return digests(named.request())
-        + (showSubjects && !named.clear().isEmpty() ? " (" + named.clear() + ')' : "");
+    return digests(named.request()) + (showSubjects ? " (" + named.clear() + ')' : "");
   }
 
   private CompletionStage<Map<String, Object>> changed(
@@ -361,9 +380,6 @@ public final class LimitsEndpoint {
       NamedSubject named,
       Verdict before,
       Map<String, Object> view) {
-    LimiterEvent.Audit change =
-        new LimiterEvent.Audit(
-            who, operation, policy.name(), subjects(named), LimitViews.words(before), "");
     view.put("before", LimitViews.verdict(before));
     CompletionStage<Void> changing =
         operation.equals(RESET)
@@ -371,38 +387,36 @@ public final class LimitsEndpoint {
             : limiter.liftBans(named.request());
     return audited(
         changing.thenCompose(done -> limiter.peek(named.request())),
-        change,
+        after ->
+            new LimiterEvent.Audit(
+                who, operation, policy.name(), subjects(named), LimitViews.words(before), after),
         after -> {
           view.put("after", LimitViews.verdict(after));
           return LimitViews.words(after);
         },
-        () -> view);
+        view);
   }
 
-  /** Reports a change once it is made, or has failed. */
+  /**
+   * Reports a change once it is made, or has failed.
+   *
+   * @param report the audit of it, by the state after it
+   * @param after the state after it; completes the view
+   */
   private <T> CompletionStage<Map<String, Object>> audited(
       CompletionStage<T> changing,
-      LimiterEvent.Audit change,
+      Function<String, LimiterEvent.Audit> report,
       Function<T, String> after,
-      Supplier<Map<String, Object>> answer) {
+      Map<String, Object> view) {
     return changing
         .thenApplyAsync(after, threads)
         .whenCompleteAsync(
             (state, failure) ->
-                audit
-                    .get()
-                    .report(
-                        new LimiterEvent.Audit(
-                            change.who(),
-                            change.change(),
-                            change.policy(),
-                            change.subject(),
-                            change.before(),
-                            failure == null
-                                ? state
-                                : "failed: " + unwrapped(failure).getMessage())),
+                audit.report(
+                    report.apply(
+                        failure == null ? state : "failed: " + unwrapped(failure).getMessage())),
             threads)
-        .thenApply(state -> answer.get())
+        .thenApply(state -> view)
         .exceptionally(LimitsEndpoint::failed);
   }
 
@@ -428,13 +442,13 @@ public final class LimitsEndpoint {
     try {
       return policies.get(name);
     } catch (IllegalArgumentException unknown) {
-      throw RequestBody.mistake(unknown.getMessage());
+      throw BodyReader.mistake(unknown.getMessage());
     }
   }
 
   private Map<String, Object> view(LimitedPolicy policy) {
     Map<String, Object> view = LimitViews.policy(policy, isObserved(policy));
-    view.put("decisions", statistics.get().decisions(policy.name()));
+    view.put("decisions", statistics.decisions(policy.name()));
     return view;
   }
 
@@ -448,11 +462,6 @@ public final class LimitsEndpoint {
         .map(digest::of)
         .distinct()
         .collect(Collectors.joining(","));
-  }
-
-  private static Map<String, Object> with(Map<String, Object> view, Map<String, Object> more) {
-    view.putAll(more);
-    return view;
   }
 
   private static String who(HttpRequest<?> request) {

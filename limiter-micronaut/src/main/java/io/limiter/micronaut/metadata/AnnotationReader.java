@@ -23,7 +23,6 @@ import io.limiter.micronaut.definition.PolicyMember.Expressible;
 import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.plan.RuleReader;
 import io.micronaut.context.exceptions.ConfigurationException;
-import io.micronaut.core.annotation.AnnotationClassValue;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.core.expressions.EvaluatedExpression;
 import io.micronaut.core.naming.NameUtils;
@@ -275,7 +274,7 @@ final class AnnotationReader {
       if (raw instanceof AnnotationValue<?> || raw instanceof AnnotationValue<?>[]) {
         return to; // a group of its own
       }
-      Object value = raw == null ? null : value(member.type(), own, raw);
+      Object value = raw == null ? null : value(member, own, raw);
       return value == null
           ? to
           : to.with(
@@ -288,7 +287,8 @@ final class AnnotationReader {
           : raw == null ? "" : written(raw);
     }
 
-    private @Nullable Object value(Class<?> type, String own, Object raw) {
+    private @Nullable Object value(PolicyMember<?> member, String own, Object raw) {
+      Class<?> type = member.type();
       if (type == Expressible.class && raw instanceof EvaluatedExpression) {
         return new Expressible(
             raw.toString(),
@@ -305,28 +305,13 @@ final class AnnotationReader {
       if (type == Duration.class) {
         return duration(annotation.longValue(own).orElse(0), unit);
       }
-      if (type == Long.class) {
-        return annotation.longValue(own).getAsLong();
+      if (raw instanceof int[]) {
+        return Arrays.stream(annotation.intValues(own)).boxed().toList();
       }
-      if (type == Boolean.class) {
-        return annotation.booleanValue(own).orElseThrow();
+      if (raw instanceof double[]) {
+        return Arrays.stream(annotation.doubleValues(own)).boxed().toList();
       }
-      if (type == List.class) {
-        return raw instanceof double[]
-            ? Arrays.stream(annotation.doubleValues(own)).boxed().toList()
-            : Arrays.stream(annotation.intValues(own)).boxed().toList();
-      }
-      if (type == AnnotationClassValue.class) {
-        return raw instanceof AnnotationClassValue<?> named
-            ? named
-            : new AnnotationClassValue<>(raw.toString());
-      }
-      return constant(type.asSubclass(Enum.class), own);
-    }
-
-    @SuppressWarnings({"unchecked", "rawtypes"}) // any enum
-    private @Nullable Object constant(Class<? extends Enum> type, String own) {
-      return annotation.enumValue(own, type).orElse(null);
+      return annotation.get(own, member.type()).orElse(null);
     }
 
     /** The raw value of a member: any other way of reading would evaluate an expression. */

@@ -73,9 +73,6 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
   /** Leaves the processor to the first requests. */
   private static final Duration DELAY = Duration.ofSeconds(3);
 
-  /** The depth to which annotations of annotations are inspected. */
-  private static final int DEPTH = 3;
-
   private final BeanContext beans;
   private final Thread thread = new Thread(this::warn, "limiter-start-check");
 
@@ -240,13 +237,9 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
 
   /** Whether the limit of its class does not apply to a method. */
   private static boolean isLeftOut(Class<?> type, Method method) {
-    return isHiddenMember(method) || (type.isInterface() && method.isDefault());
-  }
-
-  private static boolean isHiddenMember(Method method) {
-    return isHidden(method)
-        && !Modifier.isStatic(method.getModifiers())
-        && !Modifier.isPrivate(method.getModifiers());
+    boolean isMember =
+        !Modifier.isStatic(method.getModifiers()) && !Modifier.isPrivate(method.getModifiers());
+    return (isHidden(method) && isMember) || (type.isInterface() && method.isDefault());
   }
 
   /** Limits on controllers apply to routes, and a hidden method is not a route. */
@@ -289,18 +282,15 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
   }
 
   private static boolean isLimited(AnnotatedElement element) {
-    return isLimited(element, new HashSet<>(), DEPTH);
+    return isLimited(element, new HashSet<>());
   }
 
   private static boolean isLimited(
-      AnnotatedElement element, Set<Class<? extends Annotation>> seen, int depth) {
+      AnnotatedElement element, Set<Class<? extends Annotation>> seen) {
     for (Annotation annotation : element.getDeclaredAnnotations()) {
       Class<? extends Annotation> type = annotation.annotationType();
       if (type == Limited.class
-          || (depth > 0
-              && seen.add(type)
-              && !isForeign(type.getName())
-              && isLimited(type, seen, depth - 1))) {
+          || (seen.add(type) && !isForeign(type.getName()) && isLimited(type, seen))) {
         return true;
       }
     }
