@@ -10,7 +10,7 @@ import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,7 +31,7 @@ class LimitInterceptor implements ServerInterceptor {
 
   /** Three in a minute. */
   private static final Policy POLICY =
-      Policy.of("grpc", SlidingWindowLog.of(3, Duration.ofMinutes(1)));
+      Policy.of("grpc", SlidingWindowLogRule.of(3, Duration.ofMinutes(1)));
 
   private final Limiter limiter;
 

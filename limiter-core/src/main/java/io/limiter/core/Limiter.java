@@ -13,7 +13,7 @@ import java.util.stream.Stream;
  * Limits any operation, from any code.
  *
  * <pre>{@code
- * Policy failures = Policy.of("login-failures", SlidingWindowLog.of(3, Duration.ofMinutes(1)));
+ * Policy failures = Policy.of("login-failures", SlidingWindowLogRule.of(3, Duration.ofMinutes(1)));
  * LimitRequest byUser = LimitRequest.of(failures, new Subject("user", name));
  * limiter.peek(byUser).thenAccept(verdict -> { if (!verdict.allowed()) askForCaptcha(); });
  * limiter.record(byUser); // a login failed: count it, even above the limit

@@ -17,7 +17,7 @@ import java.util.stream.Stream;
  * The named stack of rules on one limit key, with or without a duplicate guard.
  *
  * <pre>{@code
- * Policy sms = Policy.of("sms", SlidingWindowLog.of(1, ofMinutes(1)), SlidingWindowLog.of(10, ofHours(1)));
+ * Policy sms = Policy.of("sms", SlidingWindowLogRule.of(1, ofMinutes(1)), SlidingWindowLogRule.of(10, ofHours(1)));
  * }</pre>
  *
  * @param name the name of the policy in messages, metrics and configuration

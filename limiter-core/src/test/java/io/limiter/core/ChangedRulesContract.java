@@ -9,7 +9,7 @@ import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.ZoneId;
@@ -49,10 +49,10 @@ public interface ChangedRulesContract extends StoreHarness {
             FixedWindowRule.aligned(10, HOUR, ZoneId.of("Asia/Kolkata")),
             FixedWindowRule.aligned(10, HOUR.multipliedBy(24), ZoneId.of("Europe/Berlin"))),
         List.of(
-            SlidingWindowCounter.of(10, MINUTE),
-            SlidingWindowCounter.of(20, MINUTE),
-            SlidingWindowCounter.of(10, MINUTE.multipliedBy(2)),
-            SlidingWindowCounter.of(10, SECOND.multipliedBy(30))),
+            SlidingWindowCounterRule.of(10, MINUTE),
+            SlidingWindowCounterRule.of(20, MINUTE),
+            SlidingWindowCounterRule.of(10, MINUTE.multipliedBy(2)),
+            SlidingWindowCounterRule.of(10, SECOND.multipliedBy(30))),
         List.of(
             TokenBucketRule.of(10, 10, MINUTE), TokenBucketRule.of(20, 10, MINUTE),
             TokenBucketRule.of(10, 20, MINUTE), TokenBucketRule.of(10, 10, SECOND.multipliedBy(7))),
@@ -187,7 +187,8 @@ public interface ChangedRulesContract extends StoreHarness {
             FixedWindowRule.aligned(10, HOUR, ZoneId.of("UTC")),
             FixedWindowRule.aligned(20, HOUR, ZoneId.of("UTC")),
             14),
-        Arguments.of(SlidingWindowCounter.of(10, MINUTE), SlidingWindowCounter.of(9, MINUTE), 3),
+        Arguments.of(
+            SlidingWindowCounterRule.of(10, MINUTE), SlidingWindowCounterRule.of(9, MINUTE), 3),
         Arguments.of(TokenBucketRule.of(10, 10, HOUR), TokenBucketRule.of(10, 20, HOUR), 4),
         Arguments.of(TokenBucketRule.of(10, 10, HOUR), TokenBucketRule.of(20, 7, HOUR), 14),
         Arguments.of(
@@ -259,7 +260,7 @@ public interface ChangedRulesContract extends StoreHarness {
             List.of(FixedWindowRule.of(10, MINUTE)),
             List.of(FixedWindowRule.aligned(10, MINUTE, ZoneId.of("UTC"))),
             List.of(FixedWindowRule.aligned(10, MINUTE, ZoneId.of("Europe/Berlin"))),
-            List.of(SlidingWindowCounter.of(10, MINUTE)),
+            List.of(SlidingWindowCounterRule.of(10, MINUTE)),
             List.of(TokenBucketRule.of(10, 10, MINUTE)),
             List.of(TokenBucketRule.of(10, 10, MINUTE).byInterval()),
             List.of(TokenBucketRule.of(10, 10, HOUR)),

@@ -8,7 +8,7 @@ import static io.limiter.core.StoreHarness.call;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.Seeds;
 import java.util.ArrayList;
@@ -107,7 +107,8 @@ public final class LogScenarios {
       rules[i] =
           i > 0 && i == rules.length - 1 && random.nextInt(4) == 0
               ? FixedWindowRule.of(200 + random.nextInt(300), MINUTE).withName("fixed")
-              : SlidingWindowLog.of(count(), SECOND.multipliedBy(seconds)).withName("rule-" + i);
+              : SlidingWindowLogRule.of(count(), SECOND.multipliedBy(seconds))
+                  .withName("rule-" + i);
     }
     return rules;
   }

@@ -10,7 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.Instant;
@@ -29,7 +29,7 @@ public interface MixedStackContract extends StoreHarness {
   private static List<Rule> everyAlgorithm(long count) {
     return List.of(
         rule(count, HOUR).withName("log"),
-        SlidingWindowCounter.of(count, HOUR).withName("counter"),
+        SlidingWindowCounterRule.of(count, HOUR).withName("counter"),
         FixedWindowRule.of(count, HOUR).withName("window"),
         FixedWindowRule.aligned(count, HOUR, ZoneOffset.UTC).withName("aligned"),
         TokenBucketRule.of(count, count, HOUR).withName("bucket"),

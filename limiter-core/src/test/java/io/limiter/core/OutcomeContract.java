@@ -10,7 +10,7 @@ import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.util.List;
 import java.util.Optional;
@@ -113,7 +113,7 @@ public interface OutcomeContract extends StoreHarness {
   default void everyAlgorithmCountsByOutcome() {
     for (Rule rule :
         List.of(
-            SlidingWindowCounter.of(2, HOUR),
+            SlidingWindowCounterRule.of(2, HOUR),
             FixedWindowRule.of(2, HOUR),
             TokenBucketRule.of(2, 1, HOUR),
             TokenBucketRule.of(2, 1, HOUR).byInterval())) {

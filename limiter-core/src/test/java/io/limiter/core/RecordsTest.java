@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -39,14 +39,14 @@ public class RecordsTest {
     "1000000, PT8784H, 1000000-per-31622400s"
   })
   void aRuleIsNamedAfterItsNumbers(long count, Duration window, String name) {
-    assertThat(SlidingWindowLog.of(count, window).name()).isEqualTo(name);
+    assertThat(SlidingWindowLogRule.of(count, window).name()).isEqualTo(name);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"", "a b", "a\"", "a\\b", "caf\u00e9", "a\nb", "\u007f", "\t"})
   void aNameIsPlain(String name) {
     assertRejected(
-        () -> new SlidingWindowLog(name, 1, MINUTE),
+        () -> new SlidingWindowLogRule(name, 1, MINUTE),
         "The rule name '"
             + name
             + "' is not usable: give it 1 to 128 printable ASCII characters, without space, quote or backslash");
@@ -77,11 +77,11 @@ public class RecordsTest {
             Duration.ofNanos(999_000),
             Duration.ofDays(366).plusNanos(1_000))) {
       assertRejected(
-          () -> new SlidingWindowLog("r", 1, window),
+          () -> new SlidingWindowLogRule("r", 1, window),
           "The rule 'r' has a window of " + window + ": give it 1 ms to 366 days");
     }
     assertRejected(
-        () -> new SlidingWindowLog("r", 1, Duration.ofNanos(1_000_001)),
+        () -> new SlidingWindowLogRule("r", 1, Duration.ofNanos(1_000_001)),
         "The rule 'r' has a window of PT0.001000001S: give it whole microseconds");
   }
 

@@ -10,7 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,7 +38,7 @@ public interface RemainingContract extends StoreHarness {
     rules.add(LeakyBucketRule.of(7, Duration.ofMillis(10), 9, Duration.ofMillis(8)));
     rules.add(
         LeakyBucketRule.of(7, Duration.ofMillis(10), 9, Duration.ofMillis(8)).withFair(false));
-    rules.add(SlidingWindowCounter.of(9, Duration.ofMillis(700)));
+    rules.add(SlidingWindowCounterRule.of(9, Duration.ofMillis(700)));
     rules.add(rule(9, Duration.ofMillis(700)));
     return Stream.concat(rules.stream(), RetryAfterContract.polledRules());
   }

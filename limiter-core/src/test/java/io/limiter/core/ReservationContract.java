@@ -10,7 +10,7 @@ import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.ZoneOffset;
@@ -109,7 +109,7 @@ public interface ReservationContract extends StoreHarness {
   static Stream<Rule> returning() {
     return Stream.of(
         rule(10, HOUR),
-        SlidingWindowCounter.of(10, HOUR),
+        SlidingWindowCounterRule.of(10, HOUR),
         FixedWindowRule.of(10, HOUR),
         FixedWindowRule.aligned(10, Duration.ofDays(1), ZoneOffset.UTC),
         TokenBucketRule.of(10, 1, HOUR),

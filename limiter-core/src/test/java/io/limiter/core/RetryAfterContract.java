@@ -13,7 +13,7 @@ import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.ZoneOffset;
@@ -44,7 +44,7 @@ public interface RetryAfterContract extends StoreHarness {
         new ArrayList<>(
             List.of(
                 rule(COUNT, SECOND),
-                SlidingWindowCounter.of(COUNT, SECOND),
+                SlidingWindowCounterRule.of(COUNT, SECOND),
                 FixedWindowRule.of(COUNT, SECOND),
                 FixedWindowRule.aligned(COUNT, SECOND, ZoneOffset.UTC),
                 LeakyBucketRule.of(2, SECOND, COUNT - 1, SECOND.multipliedBy(5)),

@@ -12,8 +12,8 @@ import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.Instant;
@@ -61,7 +61,7 @@ public final class RuleGenerator {
   private static final int[] FEW = {1, 1, 2, 3, 5, 7, 10, 30};
   private static final int[] MANY = {30, 117, 118, 119, 120, 130, 150, 240, 500, 2_000};
   private static final int[] HUGE = {1_000_000, 999_999_937, 1_000_000_000};
-  private static final long MOST = SlidingWindowLog.MAX_COUNT - 3;
+  private static final long MOST = SlidingWindowLogRule.MAX_COUNT - 3;
   private static final int[] QUEUES = {1, 2, 3, 5, 10, 20, 40};
   private static final long[] WAITS = {1_000, 7_919, 1_000_000, 1_000_001, 60_000_000, 300_000_000};
   private static final CustomAlgorithm FADING = new FadingCounter();
@@ -110,12 +110,12 @@ public final class RuleGenerator {
   /** A rule with this count; or, if it keeps numbers, now and then with a huge one. */
   public Rule rule(int usual) {
     if (logsOnly || random.nextInt(3) == 0) {
-      return SlidingWindowLog.of(usual, window());
+      return SlidingWindowLogRule.of(usual, window());
     }
     int count = random.nextInt(12) == 0 ? pick(HUGE) : usual;
     Rule made =
         switch (random.nextInt(zone.isPresent() ? 9 : 6)) {
-          case 0 -> SlidingWindowCounter.of(count, window());
+          case 0 -> SlidingWindowCounterRule.of(count, window());
           case 1 -> FixedWindowRule.of(count, window());
           case 2 -> bucket(count);
           case 3 -> bucket(usual).byInterval();

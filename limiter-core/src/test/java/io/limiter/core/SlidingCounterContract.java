@@ -6,7 +6,7 @@ import static java.time.temporal.ChronoUnit.MICROS;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -26,7 +26,7 @@ public interface SlidingCounterContract extends StoreHarness {
 
   @Test
   default void withinOneWindowTheCounterAdmitsExactlyCount() {
-    LimitRequest call = call(SlidingWindowCounter.of(10, MINUTE));
+    LimitRequest call = call(SlidingWindowCounterRule.of(10, MINUTE));
     beginWindow(MINUTE);
     for (int i = 9; i >= 0; i--) {
       assertThat(acquire(call).rules().get(0).remaining()).isEqualTo(i);
@@ -37,7 +37,7 @@ public interface SlidingCounterContract extends StoreHarness {
 
   @Test
   default void unitsOfThePreviousWindowCountInProportionToItsRemainder() {
-    LimitRequest call = call(SlidingWindowCounter.of(10, MINUTE));
+    LimitRequest call = call(SlidingWindowCounterRule.of(10, MINUTE));
     beginWindow(MINUTE);
     acquire(10, call);
     advance(MINUTE);
@@ -56,7 +56,7 @@ public interface SlidingCounterContract extends StoreHarness {
 
   @Test
   default void retryAfterOfACounterIsExact() {
-    LimitRequest call = call(SlidingWindowCounter.of(10, MINUTE));
+    LimitRequest call = call(SlidingWindowCounterRule.of(10, MINUTE));
     beginWindow(MINUTE);
     acquire(10, call);
     advance(SECOND);
@@ -68,7 +68,7 @@ public interface SlidingCounterContract extends StoreHarness {
 
   @Test
   default void retryAfterOfACounterIsExactWhereNothingDivides() {
-    LimitRequest call = call(SlidingWindowCounter.of(7, Duration.ofNanos(1_000_001_000L)));
+    LimitRequest call = call(SlidingWindowCounterRule.of(7, Duration.ofNanos(1_000_001_000L)));
     Random random = new Random(7);
     for (int i = 0; i < 200; i++) {
       advance(TICK.multipliedBy(random.nextInt(200_000)));
@@ -82,7 +82,7 @@ public interface SlidingCounterContract extends StoreHarness {
 
   @Test
   default void noWindowAnywhereHoldsTwiceTheCountOfACounter() {
-    LimitRequest call = call(SlidingWindowCounter.of(7, SECOND));
+    LimitRequest call = call(SlidingWindowCounterRule.of(7, SECOND));
     Random random = new Random(7);
     List<Instant> admitted = new ArrayList<>();
     for (int i = 0; i < 2_000; i++) {
@@ -101,7 +101,7 @@ public interface SlidingCounterContract extends StoreHarness {
   /** The bound is reached: all units of one window come at its end, and so do those of the next. */
   @Test
   default void aCounterMayAdmitTwiceTheCountLessOneInAWindow() {
-    LimitRequest call = call(SlidingWindowCounter.of(7, SECOND));
+    LimitRequest call = call(SlidingWindowCounterRule.of(7, SECOND));
     beginWindow(SECOND);
     advance(SECOND.minus(TICK));
     Instant first = now();
@@ -114,7 +114,7 @@ public interface SlidingCounterContract extends StoreHarness {
 
   @Test
   default void theVerdictOfACounterHasTheTimeOfReturningUnitsAndOfFullReplenishment() {
-    LimitRequest call = call(SlidingWindowCounter.of(10, MINUTE));
+    LimitRequest call = call(SlidingWindowCounterRule.of(10, MINUTE));
     beginWindow(MINUTE);
     assertThat(peek(call).rules().get(0).resetAfter()).isZero();
     assertThat(peek(call).rules().get(0).effectiveWindow()).isEqualTo(MINUTE);
@@ -130,7 +130,7 @@ public interface SlidingCounterContract extends StoreHarness {
 
   @Test
   default void aRefundIsTakenFromTheWindowOfItsCall() {
-    LimitRequest call = call(SlidingWindowCounter.of(10, MINUTE));
+    LimitRequest call = call(SlidingWindowCounterRule.of(10, MINUTE));
     beginWindow(MINUTE);
     Verdict first = acquire(call.withCost(4));
     advance(MINUTE);

@@ -5,7 +5,7 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -170,7 +170,8 @@ public interface SlidingWindowContract extends StoreHarness {
 
   @Test
   default void theShortestAndTheLongestWindowAreExact() {
-    for (Duration window : List.of(SlidingWindowLog.MIN_WINDOW, SlidingWindowLog.MAX_WINDOW)) {
+    for (Duration window :
+        List.of(SlidingWindowLogRule.MIN_WINDOW, SlidingWindowLogRule.MAX_WINDOW)) {
       LimitRequest call = call(window.toString(), rule(1, window));
       assertAllowed(call);
       assertRetryAfterIsExact(call, window);

@@ -4,7 +4,7 @@ package io.limiter.core;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class StateKeyTest {
 
   private static final RuleStack GUARD =
-      RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofMinutes(1))));
+      RuleStack.of(List.of(SlidingWindowLogRule.of(1, Duration.ofMinutes(1))));
 
   /** Texts that a careless concatenation, encoding or normalisation would confuse. */
   private static final List<String> TRICKY =

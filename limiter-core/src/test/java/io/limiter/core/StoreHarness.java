@@ -5,7 +5,7 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -122,7 +122,7 @@ public interface StoreHarness {
   }
 
   static Rule rule(long count, Duration window) {
-    return SlidingWindowLog.of(count, window);
+    return SlidingWindowLogRule.of(count, window);
   }
 
   /** The microseconds since another time. */

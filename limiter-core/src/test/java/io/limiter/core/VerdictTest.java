@@ -5,7 +5,7 @@ import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.Arrays;
@@ -225,12 +225,12 @@ class VerdictTest {
   }
 
   private static RuleVerdict denial(String name, @Nullable Duration retryAfter) {
-    RuleVerdict.Builder rule = RuleVerdict.of(SlidingWindowLog.of(1, MINUTE).withName(name));
+    RuleVerdict.Builder rule = RuleVerdict.of(SlidingWindowLogRule.of(1, MINUTE).withName(name));
     return (retryAfter == null ? rule.violated() : rule.violatedFor(retryAfter)).build();
   }
 
   private static Optional<String> denying(RuleVerdict... rules) {
-    return Verdict.of(Policy.of("denying", SlidingWindowLog.of(1, MINUTE)), Outcome.LIMITED)
+    return Verdict.of(Policy.of("denying", SlidingWindowLogRule.of(1, MINUTE)), Outcome.LIMITED)
         .rules(List.of(rules))
         .build()
         .denying()
@@ -239,14 +239,15 @@ class VerdictTest {
 
   @Test
   void theRuleThatDeniesForTheLongestTimeIsNamed() {
-    RuleVerdict passes = RuleVerdict.of(SlidingWindowLog.of(1, MINUTE).withName("passes")).build();
+    RuleVerdict passes =
+        RuleVerdict.of(SlidingWindowLogRule.of(1, MINUTE).withName("passes")).build();
     RuleVerdict observed =
-        RuleVerdict.of(SlidingWindowLog.of(1, MINUTE).withName("observed"))
+        RuleVerdict.of(SlidingWindowLogRule.of(1, MINUTE).withName("observed"))
             .violatedFor(MINUTE.multipliedBy(9))
             .observed(true)
             .build();
     RuleVerdict costly =
-        RuleVerdict.of(SlidingWindowLog.of(1, MINUTE).withName("costly")).tooCostly().build();
+        RuleVerdict.of(SlidingWindowLogRule.of(1, MINUTE).withName("costly")).tooCostly().build();
     RuleVerdict flight = denial("flight", null);
     RuleVerdict ten = denial("ten", Duration.ofSeconds(10));
     RuleVerdict thirty = denial("thirty", Duration.ofSeconds(30));

@@ -11,7 +11,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -49,7 +49,7 @@ final class EndingsFromCode {
 
   static void signIn(Limiter limiter, String name, boolean correct) {
     Policy failures =
-        Policy.of("login-failures", SlidingWindowLog.of(3, Duration.ofMinutes(1)))
+        Policy.of("login-failures", SlidingWindowLogRule.of(3, Duration.ofMinutes(1)))
             .withCounting(Counting.FAILURES);
 
     limiter

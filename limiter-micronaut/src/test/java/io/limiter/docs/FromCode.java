@@ -6,7 +6,7 @@ import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import java.time.Duration;
 
 /** What the pages show of the limiter without annotations. */
@@ -15,7 +15,8 @@ final class FromCode {
   private FromCode() {}
 
   static void failures(Limiter limiter, String name, Verdict verdict) {
-    Policy failures = Policy.of("login-failures", SlidingWindowLog.of(3, Duration.ofMinutes(1)));
+    Policy failures =
+        Policy.of("login-failures", SlidingWindowLogRule.of(3, Duration.ofMinutes(1)));
     LimitRequest byUser = LimitRequest.of(failures, new Subject("user", name));
 
     limiter.peek(byUser); // check without counting

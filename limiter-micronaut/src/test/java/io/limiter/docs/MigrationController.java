@@ -6,7 +6,7 @@ import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Counts;
@@ -73,8 +73,8 @@ class MigrationController {
   static final Policy CALLS =
       Policy.of(
           "calls",
-          SlidingWindowLog.of(10, Duration.ofSeconds(1)),
-          SlidingWindowLog.of(240, Duration.ofHours(1)));
+          SlidingWindowLogRule.of(10, Duration.ofSeconds(1)),
+          SlidingWindowLogRule.of(240, Duration.ofHours(1)));
 
   CompletionStage<Boolean> overLimit(String address) {
     return limiter

@@ -12,8 +12,8 @@ import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.LocalDateTime;
@@ -31,10 +31,11 @@ final class RulesFromCode {
     Policy articles =
         Policy.of(
             "articles",
-            SlidingWindowLog.of(10, Duration.ofMinutes(1)),
-            SlidingWindowLog.of(20, Duration.ofMinutes(2)));
+            SlidingWindowLogRule.of(10, Duration.ofMinutes(1)),
+            SlidingWindowLogRule.of(20, Duration.ofMinutes(2)));
 
-    Policy events = Policy.of("events", SlidingWindowCounter.of(1_000_000, Duration.ofHours(1)));
+    Policy events =
+        Policy.of("events", SlidingWindowCounterRule.of(1_000_000, Duration.ofHours(1)));
 
     ZoneId berlin = ZoneId.of("Europe/Berlin");
     Policy quotes =
@@ -75,7 +76,7 @@ final class RulesFromCode {
     BanRule ban =
         BanRule.of(5, Duration.ofMinutes(1), Duration.ofMinutes(15)).growing(2, Duration.ofDays(1));
     Policy signIn =
-        Policy.of("sign-in", SlidingWindowLog.of(3, Duration.ofMinutes(1))).withBan(ban);
+        Policy.of("sign-in", SlidingWindowLogRule.of(3, Duration.ofMinutes(1))).withBan(ban);
 
     limiter.reset(LimitRequest.of(signIn, new Subject("ip", address)));
   }

@@ -6,7 +6,7 @@ import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.micronaut.annotation.Ban;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -52,7 +52,7 @@ class CodeService {
   void submit(String item) {}
 
   Verdict acquire() {
-    Policy policy = Policy.of("failures", SlidingWindowLog.of(2, Duration.ofMinutes(1)));
+    Policy policy = Policy.of("failures", SlidingWindowLogRule.of(2, Duration.ofMinutes(1)));
     return limiter
         .acquire(LimitRequest.of(policy, new Subject("user", "ann")))
         .toCompletableFuture()

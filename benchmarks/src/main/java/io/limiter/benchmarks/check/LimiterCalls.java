@@ -18,8 +18,8 @@ import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import io.netty.channel.EventLoop;
@@ -98,7 +98,7 @@ final class LimiterCalls {
   }
 
   private Object one() throws Exception {
-    LimitRequest call = call(Policy.of("one", SlidingWindowLog.of(1, TIME)));
+    LimitRequest call = call(Policy.of("one", SlidingWindowLogRule.of(1, TIME)));
     requireAllowed(call);
     require(!acquire(call).allowed(), "admitted, although the limit was reached");
     return 1;
@@ -108,13 +108,13 @@ final class LimiterCalls {
     Policy all =
         Policy.of(
                 "all",
-                SlidingWindowLog.of(5, TIME),
-                SlidingWindowCounter.of(6, TIME),
+                SlidingWindowLogRule.of(5, TIME),
+                SlidingWindowCounterRule.of(6, TIME),
                 FixedWindowRule.of(7, TIME),
                 TokenBucketRule.of(8, 8, TIME),
                 LeakyBucketRule.of(9, TIME, 9, TIME))
             .withBan(BanRule.of(1, TIME, TIME))
-            .withDuplicates(SlidingWindowLog.of(1, TIME));
+            .withDuplicates(SlidingWindowLogRule.of(1, TIME));
     LimitRequest call = kept(LimitRequest.of(all, ADA, Optional.of("order")));
     requireAllowed(call);
     require(!acquire(call).allowed(), "a duplicate was admitted");
@@ -122,7 +122,7 @@ final class LimiterCalls {
   }
 
   private Object longLog() throws Exception {
-    LimitRequest call = call(Policy.of("long", SlidingWindowLog.of(500, TIME))).withCost(200);
+    LimitRequest call = call(Policy.of("long", SlidingWindowLogRule.of(500, TIME))).withCost(200);
     requireAllowed(call);
     requireAllowed(call);
     require(!acquire(call).allowed(), "admitted, although the limit was reached");
@@ -132,7 +132,7 @@ final class LimiterCalls {
   private Object severalSubjects() throws Exception {
     LimitRequest both =
         Stream.of("first", "second", "third")
-            .map(name -> call(Policy.of(name, SlidingWindowLog.of(5, TIME))))
+            .map(name -> call(Policy.of(name, SlidingWindowLogRule.of(5, TIME))))
             .reduce(LimitRequest::and)
             .orElseThrow();
     requireAllowed(both);
@@ -140,7 +140,7 @@ final class LimiterCalls {
   }
 
   private List<LimitRequest> subjects(String policy, int number) {
-    Policy limit = Policy.of(policy, SlidingWindowLog.of(1_000, TIME));
+    Policy limit = Policy.of(policy, SlidingWindowLogRule.of(1_000, TIME));
     return IntStream.range(0, number)
         .mapToObj(i -> kept(LimitRequest.of(limit, new Subject("user", "user-" + i))))
         .toList();
@@ -162,7 +162,7 @@ final class LimiterCalls {
   }
 
   private Object refund() throws Exception {
-    LimitRequest call = call(Policy.of("refund", SlidingWindowLog.of(1, TIME)));
+    LimitRequest call = call(Policy.of("refund", SlidingWindowLogRule.of(1, TIME)));
     require(get(acquire(call).reservation().refund()) == 1, "no unit was given back");
     requireAllowed(call);
     return 1;
@@ -177,7 +177,7 @@ final class LimiterCalls {
   }
 
   private Object past() throws Exception {
-    LimitRequest call = call(Policy.of("past", SlidingWindowLog.of(5, TIME)));
+    LimitRequest call = call(Policy.of("past", SlidingWindowLogRule.of(5, TIME)));
     Charge taken = call.withCost(5).charge(0);
     PastCharge past = new PastCharge(taken, Duration.ofSeconds(1));
     require(!acquire(call.after(List.of(past))).allowed(), "what was brought does not count");
@@ -186,7 +186,7 @@ final class LimiterCalls {
 
   private Object liftedBan() throws Exception {
     Policy banning =
-        Policy.of("ban", SlidingWindowLog.of(1, TIME)).withBan(BanRule.of(1, TIME, TIME));
+        Policy.of("ban", SlidingWindowLogRule.of(1, TIME)).withBan(BanRule.of(1, TIME, TIME));
     LimitRequest call = call(banning);
     requireAllowed(call);
     require(!acquire(call).allowed(), "admitted, although the limit was reached");
@@ -214,7 +214,7 @@ final class LimiterCalls {
   }
 
   private Object time() throws Exception {
-    LimitRequest call = call(Policy.of("time", SlidingWindowLog.of(1_000, TIME)));
+    LimitRequest call = call(Policy.of("time", SlidingWindowLogRule.of(1_000, TIME)));
     double[] millis = new double[TIMED];
     for (int i = 0; i < TIMED; i++) {
       long begin = System.nanoTime();

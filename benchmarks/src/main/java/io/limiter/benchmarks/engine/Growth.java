@@ -14,7 +14,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -59,7 +59,7 @@ final class Growth {
     redis.deleteKeys();
     Turns counts = new Turns(options);
     for (int count = 10; count <= (options.quick() ? QUICK_MAX : MAX_COUNT); count *= 10) {
-      Policy policy = Policy.of("growth-" + count, SlidingWindowLog.of(count, HOUR));
+      Policy policy = Policy.of("growth-" + count, SlidingWindowLogRule.of(count, HOUR));
       fill(policy, count, SUBJECTS_OF_COUNTS, PARTS);
       counts.add(label("count", count), full(policy, SUBJECTS_OF_COUNTS, limiter::record));
       counts.add(deniedLabel(count), full(policy, SUBJECTS_OF_COUNTS, limiter::acquire));
@@ -68,7 +68,8 @@ final class Growth {
     redis.deleteKeys();
     Turns subjects = new Turns(options);
     for (int many = 1_000; many <= maxSubjects; many *= 10) {
-      Policy policy = Policy.of("subjects-" + many, SlidingWindowLog.of(COUNT_OF_SUBJECTS, HOUR));
+      Policy policy =
+          Policy.of("subjects-" + many, SlidingWindowLogRule.of(COUNT_OF_SUBJECTS, HOUR));
       fill(policy, COUNT_OF_SUBJECTS, many, 1);
       subjects.add(label("subjects", many), full(policy, many, limiter::record));
     }

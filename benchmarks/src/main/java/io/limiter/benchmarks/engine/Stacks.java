@@ -10,8 +10,8 @@ import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.ZoneOffset;
@@ -25,8 +25,8 @@ final class Stacks {
   /** The subject of most figures. */
   static final String LOG = "log, 2 rules";
 
-  private static final Rule FEW = SlidingWindowLog.of(1_000, ofMinutes(1));
-  private static final Rule MANY = SlidingWindowLog.of(10_000, ofHours(1));
+  private static final Rule FEW = SlidingWindowLogRule.of(1_000, ofMinutes(1));
+  private static final Rule MANY = SlidingWindowLogRule.of(10_000, ofHours(1));
 
   private Stacks() {}
 
@@ -37,7 +37,7 @@ final class Stacks {
         Policy.of(LOG, FEW, MANY),
         logs(4),
         logs(8),
-        two("sliding window counter, 2 rules", SlidingWindowCounter::of),
+        two("sliding window counter, 2 rules", SlidingWindowCounterRule::of),
         two("fixed window, 2 rules", FixedWindowRule::of),
         two(
             "fixed window aligned, 2 rules",
@@ -62,7 +62,7 @@ final class Stacks {
             FEW,
             bucket,
             FixedWindowRule.of(10_001, ofHours(1)),
-            SlidingWindowCounter.of(10_002, ofHours(1))));
+            SlidingWindowCounterRule.of(10_002, ofHours(1))));
   }
 
   /** This number of rules of the log, with different counts and windows. */
@@ -70,7 +70,7 @@ final class Stacks {
     return Policy.of(
         "log, %s rule%s".formatted(rules, rules == 1 ? "" : "s"),
         IntStream.rangeClosed(1, rules)
-            .mapToObj(i -> SlidingWindowLog.of(1_000L * i, ofMinutes(i)))
+            .mapToObj(i -> SlidingWindowLogRule.of(1_000L * i, ofMinutes(i)))
             .toArray(Rule[]::new));
   }
 

@@ -13,7 +13,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.util.List;
@@ -77,10 +77,12 @@ public class InMemory {
         admitted
             ? requests(
                 "log",
-                SlidingWindowLog.of(1_000_000, Duration.ofMillis(1)),
-                SlidingWindowLog.of(1_000_000, Duration.ofMillis(2)))
+                SlidingWindowLogRule.of(1_000_000, Duration.ofMillis(1)),
+                SlidingWindowLogRule.of(1_000_000, Duration.ofMillis(2)))
             : requests(
-                "log", SlidingWindowLog.of(1_000, minute), SlidingWindowLog.of(10_000, hour));
+                "log",
+                SlidingWindowLogRule.of(1_000, minute),
+                SlidingWindowLogRule.of(10_000, hour));
     long few = admitted ? PLENTY : 1_000;
     long many = admitted ? PLENTY : 10_000;
     buckets =

@@ -11,7 +11,7 @@ import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
@@ -46,8 +46,8 @@ public class OverWire {
     return LimitRequest.of(
         Policy.of(
             "two",
-            SlidingWindowLog.of(1_000, Duration.ofMinutes(1)),
-            SlidingWindowLog.of(10_000, Duration.ofHours(1))),
+            SlidingWindowLogRule.of(1_000, Duration.ofMinutes(1)),
+            SlidingWindowLogRule.of(10_000, Duration.ofHours(1))),
         new Subject("user", "user-1"));
   }
 

@@ -12,7 +12,7 @@ import java.time.temporal.ChronoUnit;
  */
 public sealed interface Rule
     permits Rule.LoggedRule,
-        SlidingWindowCounter,
+        SlidingWindowCounterRule,
         FixedWindowRule,
         TokenBucketRule,
         LeakyBucketRule,
@@ -92,7 +92,7 @@ public sealed interface Rule
   }
 
   /** A rule that keeps every unit. The rules of one stack share one log. */
-  sealed interface LoggedRule extends Rule permits SlidingWindowLog, ConcurrencyLimitRule {
+  sealed interface LoggedRule extends Rule permits SlidingWindowLogRule, ConcurrencyLimitRule {
 
     /** The most units that are kept, {@link #count()} or more. */
     long kept();

@@ -4,12 +4,12 @@ package io.limiter.core.state;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.store.Mode;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cell of a {@link SlidingWindowCounter}. Windows begin at multiples of their length.
+ * The cell of a {@link SlidingWindowCounterRule}. Windows begin at multiples of their length.
  *
  * @param startMicros the start of the current window, as of the last admitted call
  * @param current units in it
@@ -19,7 +19,7 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
     implements Cell {
 
   static @Nullable Cell unused(Rule rule) {
-    return rule instanceof SlidingWindowCounter
+    return rule instanceof SlidingWindowCounterRule
         ? new CounterCell(MICROSECONDS.convert(rule.window()), 0, 0, 0)
         : null;
   }

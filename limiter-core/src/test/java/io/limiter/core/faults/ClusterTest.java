@@ -16,7 +16,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.SlotMove;
@@ -145,14 +145,15 @@ class ClusterTest {
 
   private static LimitRequest banning(String subject) {
     return LimitRequest.of(
-        Policy.of("calls", SlidingWindowLog.of(100_000, HOUR)).withBan(BanRule.of(5, HOUR, HOUR)),
+        Policy.of("calls", SlidingWindowLogRule.of(100_000, HOUR))
+            .withBan(BanRule.of(5, HOUR, HOUR)),
         new Subject("user", subject));
   }
 
   private static LimitRequest submission(String subject, String form) {
     return LimitRequest.of(
-        Policy.of("calls", SlidingWindowLog.of(100_000, HOUR))
-            .withDuplicates(SlidingWindowLog.of(1, HOUR)),
+        Policy.of("calls", SlidingWindowLogRule.of(100_000, HOUR))
+            .withDuplicates(SlidingWindowLogRule.of(1, HOUR)),
         new Subject("user", subject),
         Optional.of(form));
   }
@@ -161,7 +162,8 @@ class ClusterTest {
   @DisplayName("a call of two subjects takes from both or from none")
   void theUnitsOfADeniedCallAreGivenBack() {
     LimitRequest everybody =
-        LimitRequest.of(Policy.of("everybody", SlidingWindowLog.of(300, HOUR)), Subject.global());
+        LimitRequest.of(
+            Policy.of("everybody", SlidingWindowLogRule.of(300, HOUR)), Subject.global());
     List<LimitRequest> users = calls(40, 10, HOUR);
     Load load =
         Load.start(bench.limiter, users.stream().map(user -> user.and(everybody)).toList(), 800);

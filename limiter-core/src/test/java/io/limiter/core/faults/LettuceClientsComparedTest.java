@@ -44,7 +44,7 @@ import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.redis.cluster.ClusterConnections;
 import io.limiter.core.redis.connection.LettuceClients;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.ClusterGroup;
@@ -235,8 +235,8 @@ class LettuceClientsComparedTest {
       ClusterConnections connections = connect(group);
       LimitStore store = closed(new RedisStore(connections, RedisSettings.defaults()));
       Policy once =
-          Policy.of("calls", SlidingWindowLog.of(COUNT, HOUR))
-              .withDuplicates(SlidingWindowLog.of(1, HOUR));
+          Policy.of("calls", SlidingWindowLogRule.of(COUNT, HOUR))
+              .withDuplicates(SlidingWindowLogRule.of(1, HOUR));
       LimitRequest first =
           LimitRequest.of(once, new Subject("user", "a"), Optional.of("first form"));
       LimitRequest second =

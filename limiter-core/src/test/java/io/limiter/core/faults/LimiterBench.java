@@ -12,7 +12,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.AuditedStore;
 import io.limiter.core.resilience.FallbackStore;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -71,7 +71,7 @@ public abstract class LimiterBench implements AutoCloseable {
 
   static LimitRequest call(String subject, long count, Duration window) {
     return LimitRequest.of(
-        Policy.of("calls", SlidingWindowLog.of(count, window)), new Subject("user", subject));
+        Policy.of("calls", SlidingWindowLogRule.of(count, window)), new Subject("user", subject));
   }
 
   /** Calls of so many subjects. */

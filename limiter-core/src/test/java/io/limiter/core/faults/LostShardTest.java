@@ -12,7 +12,7 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
@@ -115,7 +115,7 @@ class LostShardTest {
     try (ClusterBench bench = ClusterBench.on(group)) {
       LimitRequest everybody =
           LimitRequest.of(
-              Policy.of("everybody", SlidingWindowLog.of(100_000, HOUR)), Subject.global());
+              Policy.of("everybody", SlidingWindowLogRule.of(100_000, HOUR)), Subject.global());
       RedisProcess lost = bench.owner(everybody);
       int place = group.servers().indexOf(lost);
       List<LimitRequest> users =

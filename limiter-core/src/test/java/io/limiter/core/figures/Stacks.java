@@ -8,8 +8,8 @@ import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.ZoneId;
@@ -30,8 +30,8 @@ final class Stacks {
 
   static List<Policy> all() {
     Map<String, Rule[]> stacks = new LinkedHashMap<>();
-    twice(stacks, "log", SlidingWindowLog::of);
-    twice(stacks, "counter", SlidingWindowCounter::of);
+    twice(stacks, "log", SlidingWindowLogRule::of);
+    twice(stacks, "counter", SlidingWindowCounterRule::of);
     twice(stacks, "fixed", FixedWindowRule::of);
     twice(
         stacks,
@@ -45,13 +45,13 @@ final class Stacks {
     Rule leaky = LeakyBucketRule.of(100_000, MINUTE, 10_000, MINUTE);
     stacks.put("leaky", new Rule[] {leaky});
     twice(stacks, "own", (count, window) -> CustomRule.of(new FadingCounter(), count, window, 2.0));
-    Rule log = SlidingWindowLog.of(1_000, MINUTE);
+    Rule log = SlidingWindowLogRule.of(1_000, MINUTE);
     Rule bucket = TokenBucketRule.of(10_000, 10_000, HOUR);
     stacks.put("log+bucket", new Rule[] {log, bucket});
     stacks.put(
         "log+bucket+fixed+counter",
         new Rule[] {
-          log, bucket, FixedWindowRule.of(10_001, HOUR), SlidingWindowCounter.of(10_002, HOUR)
+          log, bucket, FixedWindowRule.of(10_001, HOUR), SlidingWindowCounterRule.of(10_002, HOUR)
         });
     List<Policy> policies =
         stacks.entrySet().stream()

@@ -13,7 +13,7 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.state.ScriptedAlgorithm;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -45,7 +45,7 @@ class CellsOfRulesTest {
   @Test
   void rulesOfOneWindowGetBackTheirOwnUnits() {
     LimitRequest call =
-        call(SlidingWindowCounter.of(10, MINUTE), SlidingWindowCounter.of(20, MINUTE));
+        call(SlidingWindowCounterRule.of(10, MINUTE), SlidingWindowCounterRule.of(20, MINUTE));
     decide(call);
     Verdict second = decide(call.withCost(3));
     assertThat(left(call)).containsExactly(6L, 16L);

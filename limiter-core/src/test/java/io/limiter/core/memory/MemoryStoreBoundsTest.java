@@ -17,7 +17,7 @@ import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -243,7 +243,7 @@ class MemoryStoreBoundsTest {
   void aFullyReplenishedSubjectIsRemovedAsOthersAreServed() {
     List<Rule> rules =
         List.of(
-            SlidingWindowCounter.of(2, SECOND),
+            SlidingWindowCounterRule.of(2, SECOND),
             FixedWindowRule.of(2, SECOND),
             FixedWindowRule.aligned(2, SECOND, ZoneOffset.UTC),
             TokenBucketRule.of(2, 1, SECOND),

@@ -11,7 +11,7 @@ import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.FixedWindowRule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -103,7 +103,7 @@ class RecordedPastTest {
   /** The window is that of the log's newest unit. */
   @Test
   void rulesThatShareASubjectRecordThemAtOneTime() {
-    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE), FixedWindowRule.of(5, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(10, MINUTE), FixedWindowRule.of(5, MINUTE));
     seconds = 45;
     decide(call, Mode.ACQUIRE);
     seconds = 50;
@@ -120,7 +120,7 @@ class RecordedPastTest {
   /** An empty log has no time of its own; that of the window is 100 s ahead of the clock. */
   @Test
   void anEmptyLogRecordsThemAtTheTimeOfTheOtherRules() {
-    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE), FixedWindowRule.of(5, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(10, MINUTE), FixedWindowRule.of(5, MINUTE));
     seconds = 150;
     Verdict first = decide(call, Mode.ACQUIRE);
     seconds = 50;

@@ -4,7 +4,7 @@ package io.limiter.core.model;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
 
 /**
@@ -16,7 +16,7 @@ import io.limiter.core.rule.TokenBucketRule;
 abstract class CellModel {
 
   static CellModel of(Rule rule) {
-    if (rule instanceof SlidingWindowCounter) {
+    if (rule instanceof SlidingWindowCounterRule) {
       return new CounterModel(Plain.window(rule));
     } else if (rule instanceof FixedWindowRule fixed) {
       return new WindowModel(fixed);

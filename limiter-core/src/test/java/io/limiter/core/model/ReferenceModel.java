@@ -13,7 +13,7 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.Rule.LoggedRule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,7 +26,8 @@ import java.util.stream.Stream;
 /** Decides as every store must. */
 public final class ReferenceModel {
 
-  private static final Policy ANY = Policy.of("any", SlidingWindowLog.of(1, Duration.ofSeconds(1)));
+  private static final Policy ANY =
+      Policy.of("any", SlidingWindowLogRule.of(1, Duration.ofSeconds(1)));
 
   private final Map<StateKey, ValueModel> values = new HashMap<>();
   private final Map<StateKey, BanModel> bans = new HashMap<>();

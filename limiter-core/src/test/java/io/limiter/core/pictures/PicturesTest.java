@@ -12,8 +12,8 @@ import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -63,14 +63,14 @@ class PicturesTest {
   }
 
   static Stream<Case> pictures() {
-    Rule log = SlidingWindowLog.of(10, Run.WINDOW);
+    Rule log = SlidingWindowLogRule.of(10, Run.WINDOW);
     BanRule ban = BanRule.of(5, Run.WINDOW, Duration.ofSeconds(5));
     return Stream.of(
         Case.of("sliding-window-log", "Sliding window log: 10 in any 10 s", log),
         Case.of(
             "sliding-window-counter",
             "Sliding window counter: about 10 in 10 s",
-            SlidingWindowCounter.of(10, Run.WINDOW)),
+            SlidingWindowCounterRule.of(10, Run.WINDOW)),
         Case.of(
             "fixed-window",
             "Fixed window, aligned: 10 in each 10 s",

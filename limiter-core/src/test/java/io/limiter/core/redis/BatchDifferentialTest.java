@@ -13,7 +13,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Step;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.core.testing.Seeds;
@@ -77,7 +77,7 @@ class BatchDifferentialTest {
         .isEqualTo(true);
     List<LimitRequest> calls =
         IntStream.range(0, 6)
-            .mapToObj(i -> StoreHarness.call("subject-" + i, SlidingWindowLog.of(5, HOUR)))
+            .mapToObj(i -> StoreHarness.call("subject-" + i, SlidingWindowLogRule.of(5, HOUR)))
             .toList();
     List<Step> steps =
         IntStream.range(0, 6)

@@ -12,7 +12,7 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashSet;
@@ -31,7 +31,7 @@ class KeySecretTest {
   private static final RedisSettings OPEN = RedisSettings.defaults();
   private static final RedisSettings HIDDEN = OPEN.withKeySecret(KeySecret.of(SECRET));
   private static final RuleStack GUARD =
-      RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofMinutes(1))));
+      RuleStack.of(List.of(SlidingWindowLogRule.of(1, Duration.ofMinutes(1))));
   private static final StateKey ADA = StateKey.of("limit", new Subject("user", "x"));
   private static final StateKey BOB = StateKey.of("limit", new Subject("user", "bob"));
 
@@ -41,7 +41,7 @@ class KeySecretTest {
 
   /** All keys that a subject may have under a limit key. */
   private static Stream<StateKey> keysOf(StateKey key) {
-    Rule log = SlidingWindowLog.of(1, Duration.ofSeconds(1));
+    Rule log = SlidingWindowLogRule.of(1, Duration.ofSeconds(1));
     return Stream.of(
         key,
         key.of(RuleStack.of(List.of(log)).withCounting(Counting.FAILURES)),

@@ -12,7 +12,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import io.netty.channel.EventLoop;
@@ -160,7 +160,7 @@ class LateProcessTest {
 
   private static LimitRequest request(String subject) {
     return LimitRequest.of(
-        Policy.of("late", SlidingWindowLog.of(COUNT, Duration.ofHours(1))),
+        Policy.of("late", SlidingWindowLogRule.of(COUNT, Duration.ofHours(1))),
         new Subject("test", subject));
   }
 

@@ -12,7 +12,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import io.netty.channel.EventLoop;
@@ -33,7 +33,8 @@ class LoopConnectionsTest {
   private static final Duration HEALS_WITHIN = Duration.ofSeconds(5);
   private static final LimitRequest CALL =
       LimitRequest.of(
-          Policy.of("loops", SlidingWindowLog.of(1_000, Duration.ofHours(1))), Subject.global());
+          Policy.of("loops", SlidingWindowLogRule.of(1_000, Duration.ofHours(1))),
+          Subject.global());
 
   private final RedisProcess redis = RedisProcess.onFreePort();
   private final MultiThreadIoEventLoopGroup group =

@@ -13,8 +13,8 @@ import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -52,7 +52,7 @@ class PastChargesTest {
 
   @Test
   void theyCountFromTheTimeAtWhichTheyWereTaken() {
-    LimitRequest call = call("ada", SlidingWindowLog.of(10, MINUTE));
+    LimitRequest call = call("ada", SlidingWindowLogRule.of(10, MINUTE));
 
     Verdict first = acquire(store, call.after(List.of(past(call, 6, Duration.ofSeconds(20)))));
 
@@ -64,7 +64,7 @@ class PastChargesTest {
 
   @Test
   void theyAreRecordedThoughTheCallIsDenied() {
-    LimitRequest call = call("ada", SlidingWindowLog.of(10, MINUTE));
+    LimitRequest call = call("ada", SlidingWindowLogRule.of(10, MINUTE));
 
     Verdict denied = acquire(store, call.after(List.of(past(call, 10, Duration.ofSeconds(1)))));
 
@@ -75,7 +75,7 @@ class PastChargesTest {
 
   @Test
   void groupsOfSeveralAgesAreRecordedInTheirOrder() {
-    LimitRequest call = call("ada", SlidingWindowLog.of(10, MINUTE));
+    LimitRequest call = call("ada", SlidingWindowLogRule.of(10, MINUTE));
     LimitRequest bringing =
         call.after(
             List.of(past(call, 2, Duration.ofSeconds(20)), past(call, 3, Duration.ofSeconds(10))));
@@ -87,7 +87,7 @@ class PastChargesTest {
 
   @Test
   void youngerUnitsThatAreThereKeepTheLogInOrder() {
-    LimitRequest call = call("ada", SlidingWindowLog.of(10, MINUTE));
+    LimitRequest call = call("ada", SlidingWindowLogRule.of(10, MINUTE));
     assertThat(acquire(store, call).allowed()).isTrue();
     advance(Duration.ofSeconds(5));
 
@@ -100,7 +100,7 @@ class PastChargesTest {
 
   @Test
   void eachSubjectOfACallHasItsOwn() {
-    LimitRequest ada = call("ada", SlidingWindowLog.of(10, MINUTE));
+    LimitRequest ada = call("ada", SlidingWindowLogRule.of(10, MINUTE));
     LimitRequest all = call("all", TokenBucketRule.of(20, 20, MINUTE));
     LimitRequest both =
         ada.and(all)
@@ -114,7 +114,8 @@ class PastChargesTest {
 
   @Test
   void theReplyAndUnitsOfTheCallAreItsOwn() {
-    LimitRequest call = call("ada", FixedWindowRule.of(10, MINUTE), SlidingWindowLog.of(5, MINUTE));
+    LimitRequest call =
+        call("ada", FixedWindowRule.of(10, MINUTE), SlidingWindowLogRule.of(5, MINUTE));
     Verdict verdict = acquire(store, call.after(List.of(past(call, 2, Duration.ofSeconds(3)))));
 
     assertThat(verdict.reservation().refund().toCompletableFuture().join()).isEqualTo(1);
@@ -156,9 +157,9 @@ class PastChargesTest {
     Duration window = Duration.ofSeconds(5 + random.nextInt(40));
     return switch (random.nextInt(5)) {
       case 0 -> TokenBucketRule.of(count, 1 + random.nextInt(count), window);
-      case 1 -> SlidingWindowCounter.of(count, window);
+      case 1 -> SlidingWindowCounterRule.of(count, window);
       case 2 -> FixedWindowRule.of(count, window);
-      default -> SlidingWindowLog.of(count, window);
+      default -> SlidingWindowLogRule.of(count, window);
     };
   }
 

@@ -15,7 +15,7 @@ import io.limiter.core.redis.wire.DecideReply;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -32,7 +32,7 @@ class RedisReservationTest {
       LimitRequest.of(Policy.of("export", ConcurrencyLimitRule.of(3)), ADA);
   private static final LimitRequest FAILURES =
       LimitRequest.of(
-          Policy.of("login", SlidingWindowLog.of(3, Duration.ofMinutes(1)))
+          Policy.of("login", SlidingWindowLogRule.of(3, Duration.ofMinutes(1)))
               .withCounting(Counting.FAILURES),
           ADA);
 

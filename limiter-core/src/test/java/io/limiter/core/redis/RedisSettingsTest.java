@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.limiter.core.Policy;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -60,6 +60,6 @@ class RedisSettingsTest {
   }
 
   private static Policy policy(String name) {
-    return Policy.of(name, SlidingWindowLog.of(1, Duration.ofHours(1)));
+    return Policy.of(name, SlidingWindowLogRule.of(1, Duration.ofHours(1)));
   }
 }

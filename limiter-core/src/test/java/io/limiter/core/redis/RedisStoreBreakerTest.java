@@ -13,7 +13,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.redis.wire.DecisionScripts;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
@@ -31,7 +31,7 @@ class RedisStoreBreakerTest {
 
   private static final LimitRequest CALL =
       LimitRequest.of(
-          Policy.of("sms", SlidingWindowLog.of(5, Duration.ofHours(1))),
+          Policy.of("sms", SlidingWindowLogRule.of(5, Duration.ofHours(1))),
           new Subject("user", "ada"));
 
   private final FakeRedis redis = new FakeRedis();
@@ -202,7 +202,7 @@ class RedisStoreBreakerTest {
     CompletionStage<?> impatient =
         store.decide(
             LimitRequest.of(
-                Policy.of("impatient", SlidingWindowLog.of(5, Duration.ofHours(1))),
+                Policy.of("impatient", SlidingWindowLogRule.of(5, Duration.ofHours(1))),
                 new Subject("user", "ada")),
             Mode.ACQUIRE);
 

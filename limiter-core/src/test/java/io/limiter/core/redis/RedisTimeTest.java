@@ -25,8 +25,8 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
@@ -108,13 +108,13 @@ class RedisTimeTest {
   }
 
   private static Rule rule(long count) {
-    return SlidingWindowLog.of(count, HOUR);
+    return SlidingWindowLogRule.of(count, HOUR);
   }
 
   /** As many as possible, each with a window of its own. */
   private static Rule[] eight(long count) {
     return IntStream.range(0, 8)
-        .mapToObj(i -> SlidingWindowLog.of(count, HOUR.minus(MINUTE.multipliedBy(6L * i))))
+        .mapToObj(i -> SlidingWindowLogRule.of(count, HOUR.minus(MINUTE.multipliedBy(6L * i))))
         .toArray(Rule[]::new);
   }
 
@@ -424,7 +424,7 @@ class RedisTimeTest {
     List<Rule> rules = new ArrayList<>();
     rules.add(LeakyBucketRule.of(60, MINUTE, 10_000, Duration.ofMinutes(5)));
     for (int i = 1; i <= 3; i++) {
-      rules.add(SlidingWindowCounter.of(1_000_000, MINUTE.multipliedBy(i)));
+      rules.add(SlidingWindowCounterRule.of(1_000_000, MINUTE.multipliedBy(i)));
       rules.add(
           FixedWindowRule.aligned(1_000_000, HOUR.multipliedBy(i), ZoneId.of("Europe/Berlin")));
     }

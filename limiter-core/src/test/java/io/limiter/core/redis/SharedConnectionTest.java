@@ -15,7 +15,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.redis.wire.DecisionScripts;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import java.lang.reflect.InvocationTargetException;
@@ -32,7 +32,7 @@ class SharedConnectionTest {
 
   private static final LimitRequest CALL =
       LimitRequest.of(
-          Policy.of("calls", SlidingWindowLog.of(5, Duration.ofHours(1))), Subject.global());
+          Policy.of("calls", SlidingWindowLogRule.of(5, Duration.ofHours(1))), Subject.global());
 
   private RedisProcess redis = RedisProcess.onFreePort();
   private SharedConnection connection;

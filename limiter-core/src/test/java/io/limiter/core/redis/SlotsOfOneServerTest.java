@@ -14,7 +14,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
@@ -122,7 +122,7 @@ class SlotsOfOneServerTest {
   }
 
   private static LimitRequest call(String policy, long count, Subject subject) {
-    return LimitRequest.of(Policy.of(policy, SlidingWindowLog.of(count, HOUR)), subject);
+    return LimitRequest.of(Policy.of(policy, SlidingWindowLogRule.of(count, HOUR)), subject);
   }
 
   private static LimitRequest of(String user) {

@@ -9,7 +9,7 @@ import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Map;
@@ -79,6 +79,7 @@ class FallbackPoliciesTest {
 
   private static LimitRequest call(String policy) {
     return LimitRequest.of(
-        Policy.of(policy, SlidingWindowLog.of(1, Duration.ofHours(1))), new Subject("user", "ada"));
+        Policy.of(policy, SlidingWindowLogRule.of(1, Duration.ofHours(1))),
+        new Subject("user", "ada"));
   }
 }

@@ -15,7 +15,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.ConcurrencyLimitRule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -29,7 +29,7 @@ class FallbackReservationTest {
 
   private static final Subject ADA = new Subject("user", "ada");
   private static final LimitRequest CALL =
-      LimitRequest.of(Policy.of("rows", SlidingWindowLog.of(5, Duration.ofHours(1))), ADA)
+      LimitRequest.of(Policy.of("rows", SlidingWindowLogRule.of(5, Duration.ofHours(1))), ADA)
           .and(LimitRequest.of(Policy.of("flight", ConcurrencyLimitRule.of(1)), ADA));
 
   private final MemoryStore memory = new MemoryStore();

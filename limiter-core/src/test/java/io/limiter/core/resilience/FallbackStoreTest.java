@@ -19,7 +19,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.BanRule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.Mode;
@@ -40,7 +40,7 @@ class FallbackStoreTest {
 
   private static final LimitRequest CALL =
       LimitRequest.of(
-          Policy.of("sms", SlidingWindowLog.of(5, Duration.ofHours(1))),
+          Policy.of("sms", SlidingWindowLogRule.of(5, Duration.ofHours(1))),
           new Subject("user", "ada"));
   private static final List<StateKey> KEYS = List.of(CALL.charge(0).key());
 

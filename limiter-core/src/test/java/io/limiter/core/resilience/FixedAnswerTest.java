@@ -12,7 +12,7 @@ import io.limiter.core.Reservation;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -24,8 +24,8 @@ class FixedAnswerTest {
 
   private static final LimitRequest CALL =
       LimitRequest.of(
-          Policy.of("sms", SlidingWindowLog.of(5, Duration.ofHours(1)))
-              .withDuplicates(SlidingWindowLog.of(1, Duration.ofSeconds(5))),
+          Policy.of("sms", SlidingWindowLogRule.of(5, Duration.ofHours(1)))
+              .withDuplicates(SlidingWindowLogRule.of(1, Duration.ofSeconds(5))),
           new Subject("user", "ada"));
 
   @ParameterizedTest

@@ -21,8 +21,8 @@ import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -152,7 +152,7 @@ class KnownSubjectTableTest {
   /** Each is reported once, whether or not that is answered. */
   @Test
   void unitsAreRecordedOnceHoweverManyAnswersAreLost() {
-    LimitRequest call = call(SlidingWindowLog.of(10_000, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(10_000, MINUTE));
     store.way = Way.LOST_AFTER;
     assertThat(admitted(call, 200)).isEqualTo(200);
     assertThat(store.units).isEqualTo(199);
@@ -163,7 +163,7 @@ class KnownSubjectTableTest {
 
   @Test
   void memoryContinuesFromTheLastVerdictOfTheStore() {
-    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(10, MINUTE));
     assertThat(admitted(call, 7)).isEqualTo(7);
     micros += 30_000_000;
 
@@ -176,7 +176,7 @@ class KnownSubjectTableTest {
 
   @Test
   void theUseByOthersIsKnownFromTheLastVerdict() {
-    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(10, MINUTE));
     for (int i = 0; i < 8; i++) {
       var other = store.decides.decide(call, Mode.ACQUIRE);
     }
@@ -189,7 +189,7 @@ class KnownSubjectTableTest {
 
   @Test
   void aSubjectThatWasDeniedStaysDeniedUntilItsRetryAfter() {
-    LimitRequest call = call(SlidingWindowLog.of(2, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(2, MINUTE));
     assertThat(admitted(call, 1)).isEqualTo(1);
     micros += 20_000_000;
     assertThat(admitted(call, 3)).isEqualTo(1);
@@ -209,7 +209,7 @@ class KnownSubjectTableTest {
   @Test
   void aBanContinues() {
     RuleStack stack =
-        RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofSeconds(1))))
+        RuleStack.of(List.of(SlidingWindowLogRule.of(1, Duration.ofSeconds(1))))
             .withBan(BanRule.of(2, MINUTE, Duration.ofMinutes(10)));
     LimitRequest call = request(stack);
     assertThat(admitted(call, 3)).isEqualTo(1);
@@ -226,8 +226,8 @@ class KnownSubjectTableTest {
   void aDuplicateIsStillOne() {
     LimitRequest call =
         LimitRequest.of(
-            Policy.of("known", SlidingWindowLog.of(100, MINUTE))
-                .withDuplicates(SlidingWindowLog.of(1, MINUTE)),
+            Policy.of("known", SlidingWindowLogRule.of(100, MINUTE))
+                .withDuplicates(SlidingWindowLogRule.of(1, MINUTE)),
             new Subject("test", "ada"),
             Optional.of("tea"));
     assertThat(decide(call).allowed()).isTrue();
@@ -238,7 +238,7 @@ class KnownSubjectTableTest {
 
   @Test
   void unitsAdmittedByMemoryAreReportedToTheStoreWithTheirAge() {
-    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(10, MINUTE));
     store.way = Way.NOT_SENT;
     assertThat(admitted(call, 4)).isEqualTo(4);
     micros += 20_000_000;
@@ -255,7 +255,7 @@ class KnownSubjectTableTest {
 
   @Test
   void theStoreHearsOfItOnce() {
-    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(10, MINUTE));
     store.way = Way.NOT_SENT;
     assertThat(admitted(call, 4)).isEqualTo(4);
     store.way = Way.LOST_AFTER; // the store has recorded it, and the instance has no reply
@@ -271,7 +271,7 @@ class KnownSubjectTableTest {
 
   @Test
   void aLateReplyIsKnowledge() {
-    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(10, MINUTE));
     for (int i = 0; i < 9; i++) {
       var other = store.decides.decide(call, Mode.ACQUIRE);
     }
@@ -288,7 +288,7 @@ class KnownSubjectTableTest {
 
   @Test
   void aLateReplyToACallThatTookNothingIsKnowledge() {
-    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(10, MINUTE));
     for (int i = 0; i < 9; i++) {
       var other = store.decides.decide(call, Mode.ACQUIRE);
     }
@@ -302,7 +302,7 @@ class KnownSubjectTableTest {
 
   @Test
   void unitsAdmittedBeforeTheFirstVerdictAreReportedToTheStore() {
-    LimitRequest call = call(SlidingWindowLog.of(2, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(2, MINUTE));
     store.way = Way.SLOW;
     CompletionStage<Verdict> slow = fallback.decide(call, Mode.ACQUIRE);
     store.way = Way.NOT_SENT;
@@ -319,7 +319,8 @@ class KnownSubjectTableTest {
   void unitsGivenBackAreNotReportedToTheStore() {
     LimitRequest call =
         request(
-            RuleStack.of(List.of(SlidingWindowLog.of(5, MINUTE))).withCounting(Counting.FAILURES));
+            RuleStack.of(List.of(SlidingWindowLogRule.of(5, MINUTE)))
+                .withCounting(Counting.FAILURES));
     store.way = Way.NOT_SENT;
     Verdict failed = decide(call);
     Verdict succeeded = decide(call);
@@ -335,7 +336,7 @@ class KnownSubjectTableTest {
   /** Otherwise its units would count in memory forever. */
   @Test
   void aCallOfAStoreThatThrowsIsNotUnderWay() {
-    LimitRequest call = call(SlidingWindowLog.of(3, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(3, MINUTE));
     store.way = Way.THROWS;
     assertThatIllegalStateException().isThrownBy(() -> decide(call));
     store.way = Way.NOT_SENT;
@@ -345,7 +346,7 @@ class KnownSubjectTableTest {
 
   @Test
   void aResetRemovesAllUnits() {
-    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(10, MINUTE));
     assertThat(admitted(call, 5)).isEqualTo(5);
     store.way = Way.NOT_SENT;
     assertThat(admitted(call, 3)).isEqualTo(3);
@@ -360,17 +361,17 @@ class KnownSubjectTableTest {
 
   @Test
   void changedRulesStartWithoutThisKnowledge() {
-    assertThat(admitted(call(SlidingWindowLog.of(10, MINUTE)), 10)).isEqualTo(10);
+    assertThat(admitted(call(SlidingWindowLogRule.of(10, MINUTE)), 10)).isEqualTo(10);
     store.way = Way.NOT_SENT;
 
-    assertThat(admitted(call(SlidingWindowLog.of(12, MINUTE)), 20)).isEqualTo(12);
+    assertThat(admitted(call(SlidingWindowLogRule.of(12, MINUTE)), 20)).isEqualTo(12);
   }
 
   /** Each instance may take an equal part of what the last verdict left, rounded up. */
   @Test
   void aShareIsOfWhatTheLastVerdictLeft() {
     fallback = with(new ShareStore(memory, 2));
-    LimitRequest call = call(SlidingWindowLog.of(10, MINUTE));
+    LimitRequest call = call(SlidingWindowLogRule.of(10, MINUTE));
     assertThat(admitted(call, 3)).isEqualTo(3);
     store.way = Way.NOT_SENT;
     assertThat(admitted(call, 10)).as("half of 7").isEqualTo(4);
@@ -388,12 +389,12 @@ class KnownSubjectTableTest {
   @Test
   void moreThanThereIsRoomForIsNotKnown() {
     for (int i = 0; i < 2 * SIZE; i++) {
-      var unused = decide(call("subject" + i, SlidingWindowLog.of(10, MINUTE)));
+      var unused = decide(call("subject" + i, SlidingWindowLogRule.of(10, MINUTE)));
     }
     store.way = Way.NOT_SENT;
 
-    assertThat(admitted(call("subject0", SlidingWindowLog.of(10, MINUTE)), 10)).isEqualTo(9);
-    assertThat(admitted(call("subject" + (2 * SIZE - 1), SlidingWindowLog.of(10, MINUTE)), 20))
+    assertThat(admitted(call("subject0", SlidingWindowLogRule.of(10, MINUTE)), 10)).isEqualTo(9);
+    assertThat(admitted(call("subject" + (2 * SIZE - 1), SlidingWindowLogRule.of(10, MINUTE)), 20))
         .isEqualTo(10);
   }
 
@@ -415,7 +416,7 @@ class KnownSubjectTableTest {
     Rule rule = rule((int) (seed % 6), count, window);
     List<Rule> rules = new ArrayList<>(List.of(rule));
     if (random.nextBoolean()) {
-      rules.add(SlidingWindowLog.of(2 * count, Duration.ofNanos(3 * window * 1_000)));
+      rules.add(SlidingWindowLogRule.of(2 * count, Duration.ofNanos(3 * window * 1_000)));
     }
     RuleStack stack = RuleStack.of(rules);
     List<long[]> admitted = new ArrayList<>();
@@ -491,9 +492,9 @@ class KnownSubjectTableTest {
   private static Rule rule(int kind, long count, long window) {
     Duration time = Duration.ofNanos(window * 1_000);
     return switch (kind) {
-      case 0 -> SlidingWindowLog.of(count, time);
+      case 0 -> SlidingWindowLogRule.of(count, time);
       case 1 -> TokenBucketRule.of(count, count, time);
-      case 2 -> SlidingWindowCounter.of(count, time);
+      case 2 -> SlidingWindowCounterRule.of(count, time);
       case 3 -> FixedWindowRule.of(count, time);
       case 4 -> FixedWindowRule.aligned(count, time, ZoneOffset.UTC);
       default -> TokenBucketRule.of(count, count, time).byInterval();
@@ -514,7 +515,7 @@ class KnownSubjectTableTest {
       double bound =
           rule instanceof TokenBucketRule bucket && bucket.greedy()
               ? rule.count() + (double) rule.count() * since / window
-              : rule instanceof SlidingWindowLog ? rule.count() : 2.0 * rule.count();
+              : rule instanceof SlidingWindowLogRule ? rule.count() : 2.0 * rule.count();
       assertThat((double) units)
           .as("%s, %s, in the last %d us", rule, when, since)
           .isLessThanOrEqualTo(bound + lost(lastMicros - 2 * window));

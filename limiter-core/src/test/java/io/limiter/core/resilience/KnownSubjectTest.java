@@ -13,8 +13,8 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
@@ -35,13 +35,13 @@ class KnownSubjectTest {
   /** Where the clock starts: its zero has no meaning. */
   private static final long START = 1_000 * SECOND;
 
-  private static final Rule LOG = SlidingWindowLog.of(100, Duration.ofSeconds(7));
+  private static final Rule LOG = SlidingWindowLogRule.of(100, Duration.ofSeconds(7));
 
   /** The same window with another count: the key is the same. */
-  private static final Rule LARGER = SlidingWindowLog.of(200, Duration.ofSeconds(7));
+  private static final Rule LARGER = SlidingWindowLogRule.of(200, Duration.ofSeconds(7));
 
   /** A group of units that wait to be reported lasts a quarter of its window: two seconds. */
-  private static final Rule LOG_OF_8_S = SlidingWindowLog.of(100, Duration.ofSeconds(8));
+  private static final Rule LOG_OF_8_S = SlidingWindowLogRule.of(100, Duration.ofSeconds(8));
 
   private static final Rule BUCKET = TokenBucketRule.of(100, 100, Duration.ofSeconds(8));
 
@@ -224,7 +224,7 @@ class KnownSubjectTest {
 
   @Test
   void otherRulesHaveOneGroup() {
-    Charge charge = charge(SlidingWindowCounter.of(100, Duration.ofSeconds(8)), LOG);
+    Charge charge = charge(SlidingWindowCounterRule.of(100, Duration.ofSeconds(8)), LOG);
     admit(charge, 100, 0);
     admit(charge, 100, 7);
 
@@ -235,7 +235,7 @@ class KnownSubjectTest {
 
   @Test
   void aGroupHasAtMostTheMostUnitsOfACharge() {
-    Charge charge = charge(SlidingWindowLog.of(Charge.MAX_COST, Duration.ofSeconds(8)));
+    Charge charge = charge(SlidingWindowLogRule.of(Charge.MAX_COST, Duration.ofSeconds(8)));
     admit(charge.withCost(Charge.MAX_COST), 2_000_000, 0);
     admit(charge.withCost(7), 2_000_000, 0);
 
@@ -312,7 +312,7 @@ class KnownSubjectTest {
   @ParameterizedTest
   @CsvSource({"13.999999999, 1", "14, 0"})
   void unitsOfACounterAreReportedWithinTwoWindows(double seconds, int reported) {
-    admit(charge(SlidingWindowCounter.of(100, Duration.ofSeconds(7))), 100, 0);
+    admit(charge(SlidingWindowCounterRule.of(100, Duration.ofSeconds(7))), 100, 0);
 
     assertThat(past(seconds)).hasSize(reported);
   }

@@ -17,7 +17,7 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -160,7 +160,7 @@ class ShareStoreTest {
     LimitStore store = new ShareStore(new MemoryStore(), 3);
     LimitRequest submission =
         LimitRequest.of(
-            Policy.of("orders", rule(10)).withDuplicates(SlidingWindowLog.of(2, HOUR)),
+            Policy.of("orders", rule(10)).withDuplicates(SlidingWindowLogRule.of(2, HOUR)),
             new Subject("user", "ada"));
 
     assertThat(decide(store, submission, 1).allowed()).isTrue();
@@ -215,7 +215,7 @@ class ShareStoreTest {
   }
 
   private static Rule rule(long count) {
-    return SlidingWindowLog.of(count, HOUR);
+    return SlidingWindowLogRule.of(count, HOUR);
   }
 
   private static LimitRequest call(long count) {
@@ -229,7 +229,7 @@ class ShareStoreTest {
   @Test
   void bansAreLiftedInTheStoreBehind() {
     Policy policy =
-        Policy.of("banning", SlidingWindowLog.of(10, HOUR)).withBan(BanRule.of(1, HOUR, HOUR));
+        Policy.of("banning", SlidingWindowLogRule.of(10, HOUR)).withBan(BanRule.of(1, HOUR, HOUR));
     LimitRequest call = LimitRequest.of(policy, new Subject("user", "ada"));
     LimitStore share = new ShareStore(new MemoryStore(), 2);
     assertThat(decide(share, call, 6).outcome()).isEqualTo(Outcome.BANNED);

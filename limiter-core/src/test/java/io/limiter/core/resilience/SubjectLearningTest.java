@@ -18,7 +18,7 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
 import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
@@ -42,10 +42,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SubjectLearningTest {
 
   private static final Duration MINUTE = Duration.ofMinutes(1);
-  private static final Rule TEN = SlidingWindowLog.of(10, MINUTE);
-  private static final Rule TWENTY = SlidingWindowLog.of(20, MINUTE.multipliedBy(2));
-  private static final Rule THIRTY = SlidingWindowLog.of(30, MINUTE.multipliedBy(3));
-  private static final Rule ONCE = SlidingWindowLog.of(1, MINUTE);
+  private static final Rule TEN = SlidingWindowLogRule.of(10, MINUTE);
+  private static final Rule TWENTY = SlidingWindowLogRule.of(20, MINUTE.multipliedBy(2));
+  private static final Rule THIRTY = SlidingWindowLogRule.of(30, MINUTE.multipliedBy(3));
+  private static final Rule ONCE = SlidingWindowLogRule.of(1, MINUTE);
 
   private static final Charge USER = charge("user", TEN, TWENTY);
   private static final Charge ORG = charge("org", THIRTY).withCost(3);

@@ -32,7 +32,7 @@ class AlgorithmRecordsTest {
   @Test
   void rulesOfAllAlgorithmsAreNamedAfterTheirNumbers() {
     ZoneId utc = ZoneId.of("UTC");
-    assertThat(SlidingWindowCounter.of(10, MINUTE).name()).isEqualTo("10-per-60s");
+    assertThat(SlidingWindowCounterRule.of(10, MINUTE).name()).isEqualTo("10-per-60s");
     assertThat(FixedWindowRule.of(10, MINUTE).name()).isEqualTo("10-per-60s");
     assertThat(FixedWindowRule.aligned(10, MINUTE, utc).name()).isEqualTo("10-per-60s");
     assertThat(TokenBucketRule.of(20, 5, MINUTE).name()).isEqualTo("20-at-5-per-60s");
@@ -42,9 +42,9 @@ class AlgorithmRecordsTest {
   @Test
   void aRuleThatKeepsNumbersMayHaveALargeCount() {
     long most = Rule.MAX_COUNT;
-    assertThat(SlidingWindowCounter.of(most, MINUTE).count()).isEqualTo(most);
+    assertThat(SlidingWindowCounterRule.of(most, MINUTE).count()).isEqualTo(most);
     assertRejected(
-        () -> SlidingWindowCounter.of(most + 1, MINUTE),
+        () -> SlidingWindowCounterRule.of(most + 1, MINUTE),
         "The rule '1000000001-per-60s' has count 1000000001: give it 1 to 1000000000");
     assertRejected(
         () -> FixedWindowRule.of(0, MINUTE),

@@ -17,9 +17,9 @@ class RuleStackTest {
       RuleStack.of(
           List.of(
               TokenBucketRule.of(10, 10, MINUTE),
-              SlidingWindowLog.of(5, HOUR),
+              SlidingWindowLogRule.of(5, HOUR),
               FixedWindowRule.of(100, HOUR),
-              SlidingWindowLog.of(20, MINUTE)));
+              SlidingWindowLogRule.of(20, MINUTE)));
 
   @Test
   void logsAndOtherRulesAreDistinguished() {
@@ -44,7 +44,7 @@ class RuleStackTest {
 
   @Test
   void itsTextNamesItsRulesItsBanAndWhatItCounts() {
-    RuleStack plain = RuleStack.of(List.of(SlidingWindowLog.of(1, Duration.ofMinutes(1))));
+    RuleStack plain = RuleStack.of(List.of(SlidingWindowLogRule.of(1, Duration.ofMinutes(1))));
     assertThat(plain).hasToString(plain.rules().toString());
     BanRule ban = BanRule.of(3, Duration.ofMinutes(1), Duration.ofHours(1));
     assertThat(plain.withBan(ban).withCounting(Counting.FAILURES))
@@ -57,9 +57,9 @@ class RuleStackTest {
     RuleStack stack =
         RuleStack.of(
             List.of(
-                SlidingWindowLog.of(1, Duration.ofSeconds(1)),
-                SlidingWindowLog.of(10, minute),
-                SlidingWindowLog.of(20, minute)));
+                SlidingWindowLogRule.of(1, Duration.ofSeconds(1)),
+                SlidingWindowLogRule.of(10, minute),
+                SlidingWindowLogRule.of(20, minute)));
     assertThat(stack.longestLog()).isEqualTo(1);
   }
 }

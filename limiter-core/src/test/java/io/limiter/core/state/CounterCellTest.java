@@ -4,7 +4,7 @@ package io.limiter.core.state;
 import static java.time.temporal.ChronoUnit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Random;
@@ -17,16 +17,16 @@ class CounterCellTest {
 
   private static final long DAY = 86_400_000_000L;
 
-  private static SlidingWindowCounter rule(long count, long window) {
-    return SlidingWindowCounter.of(count, Duration.of(window, MICROS));
+  private static SlidingWindowCounterRule rule(long count, long window) {
+    return SlidingWindowCounterRule.of(count, Duration.of(window, MICROS));
   }
 
-  private static long left(SlidingWindowCounter rule, Cell cell, long now) {
+  private static long left(SlidingWindowCounterRule rule, Cell cell, long now) {
     return cell.read(rule, now, 1, Mode.PEEK).remainingBefore();
   }
 
   /** No call is admitted before the wait is over, and every call is then. */
-  private static void assertExact(SlidingWindowCounter rule, Cell cell, long now, int cost) {
+  private static void assertExact(SlidingWindowCounterRule rule, Cell cell, long now, int cost) {
     CellReadout readout = cell.read(rule, now, cost, Mode.ACQUIRE);
     long wanted = readout.remainingBefore() < cost ? cost : readout.remainingBefore() + 1;
     long wait = readout.retryAfterMicros(false);
@@ -88,7 +88,7 @@ class CounterCellTest {
   @Test
   void whereOnlyTheWindowBeforeWasUsedThereIsMoreAsItGoesBy() {
     Cell cell = new CounterCell(1_000_000, 2_000_000, 0, 4);
-    SlidingWindowCounter rule = rule(10, 1_000_000);
+    SlidingWindowCounterRule rule = rule(10, 1_000_000);
     assertThat(cell.read(rule, 2_100_000, 1, Mode.PEEK).retryAfterMicros(false)).isEqualTo(150_000);
     assertThat(cell.read(rule, 2_800_000, 1, Mode.PEEK).retryAfterMicros(false)).isEqualTo(200_000);
     assertThat(cell.read(rule, 3_000_000, 1, Mode.PEEK).retryAfterMicros(false))

@@ -8,7 +8,7 @@ import io.limiter.core.FadingCounter;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -56,7 +56,7 @@ class GivingBackTest {
 
   @Test
   void unitsOfACounterComeBackFromTheWindowInWhichTheyWereTaken() {
-    SlidingWindowCounter rule = SlidingWindowCounter.of(10, SECOND);
+    SlidingWindowCounterRule rule = SlidingWindowCounterRule.of(10, SECOND);
     Cell cell = take(rule, take(rule, START, 4), START + 1_000_000, 3);
     long now = START + 1_500_000; // half of the first four weigh
     assertThat(left(rule, cell, now)).isEqualTo(5);

@@ -12,8 +12,8 @@ import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.Instant;
@@ -32,7 +32,7 @@ class PlannedCellTest {
 
   private static final long HOUR = 3_600_000_000L;
 
-  private static final Rule COUNTER = SlidingWindowCounter.of(10, SECOND);
+  private static final Rule COUNTER = SlidingWindowCounterRule.of(10, SECOND);
   private static final Rule WINDOW = FixedWindowRule.of(10, SECOND);
   private static final Rule ALIGNED = FixedWindowRule.aligned(10, SECOND, ZoneOffset.UTC);
   private static final Rule BUCKET = TokenBucketRule.of(10, 2, SECOND).startingWith(4);
@@ -131,14 +131,14 @@ class PlannedCellTest {
   @Test
   void aLogHasNoCell() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> Cell.unused(SlidingWindowLog.of(1, SECOND)))
+        .isThrownBy(() -> Cell.unused(SlidingWindowLogRule.of(1, SECOND)))
         .withMessageStartingWith("A log has no cell: ");
   }
 
   /** So units that the store misses are reported for longer than their window. */
   @Test
   void onlyBucketsQueuesAndCustomAlgorithmsCarryUseIntoTheNextWindow() {
-    assertThat(Stream.of(COUNTER, WINDOW, ALIGNED, SlidingWindowLog.of(1, SECOND)))
+    assertThat(Stream.of(COUNTER, WINDOW, ALIGNED, SlidingWindowLogRule.of(1, SECOND)))
         .noneMatch(Rule::carriesOver);
     assertThat(Stream.of(BUCKET, BY_INTERVAL, LEAKY, CUSTOM)).allMatch(Rule::carriesOver);
   }

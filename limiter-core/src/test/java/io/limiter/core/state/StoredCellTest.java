@@ -9,7 +9,7 @@ import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.ZoneOffset;
@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The meaning of the numbers that a Redis script stores, and of invalid ones. */
 class StoredCellTest {
 
-  private static final Rule COUNTER = SlidingWindowCounter.of(10, SECOND);
+  private static final Rule COUNTER = SlidingWindowCounterRule.of(10, SECOND);
   private static final Rule WINDOW = FixedWindowRule.of(10, SECOND);
   private static final Rule ALIGNED = FixedWindowRule.aligned(10, SECOND, ZoneOffset.UTC);
   private static final Rule BUCKET = TokenBucketRule.of(10, 2, SECOND);

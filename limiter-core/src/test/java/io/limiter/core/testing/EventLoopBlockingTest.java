@@ -11,7 +11,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.SharedConnection;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.netty.channel.EventLoopGroup;
@@ -33,7 +33,8 @@ class EventLoopBlockingTest {
 
   private static final LimitRequest CALL =
       LimitRequest.of(
-          Policy.of("blocking", SlidingWindowLog.of(1_000, Duration.ofHours(1))), Subject.global());
+          Policy.of("blocking", SlidingWindowLogRule.of(1_000, Duration.ofHours(1))),
+          Subject.global());
 
   @Test
   void aSleepOnAnEventLoopOfNettyIsSeen() throws Exception {

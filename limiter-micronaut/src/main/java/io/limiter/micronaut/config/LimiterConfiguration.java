@@ -3,7 +3,7 @@ package io.limiter.micronaut.config;
 
 import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.Fallback;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.micronaut.context.annotation.ConfigurationInject;
 import io.micronaut.context.annotation.ConfigurationProperties;
@@ -33,7 +33,7 @@ public record LimiterConfiguration(
   public static final String PREFIX = "limiter";
 
   public LimiterConfiguration {
-    Bounds.require(PREFIX + ".max-count", maxCount, 1, SlidingWindowLog.MAX_COUNT);
+    Bounds.require(PREFIX + ".max-count", maxCount, 1, SlidingWindowLogRule.MAX_COUNT);
   }
 
   /**

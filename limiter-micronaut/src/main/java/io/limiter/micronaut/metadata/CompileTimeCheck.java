@@ -4,7 +4,7 @@ package io.limiter.micronaut.metadata;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.config.LimiterConfiguration;
@@ -71,7 +71,7 @@ public final class CompileTimeCheck {
     NamedBeans beans = new StandIns();
     LimiterConfiguration configuration =
         new LimiterConfiguration(
-            SlidingWindowLog.MAX_COUNT, Anonymous.ADDRESS, Fallback.LOCAL, ZoneOffset.UTC);
+            SlidingWindowLogRule.MAX_COUNT, Anonymous.ADDRESS, Fallback.LOCAL, ZoneOffset.UTC);
     return new MethodPlanner.PlanningBeans(
         new RuleReader(beans, configuration),
         new SubjectReader(beans, configuration),
@@ -170,8 +170,8 @@ public final class CompileTimeCheck {
   }
 
   private static boolean neverDeniesBeside(Rule rule, Rule stricter) {
-    return rule instanceof SlidingWindowLog
-        && stricter instanceof SlidingWindowLog
+    return rule instanceof SlidingWindowLogRule
+        && stricter instanceof SlidingWindowLogRule
         && admitted(stricter, rule.window()) <= rule.count();
   }
 

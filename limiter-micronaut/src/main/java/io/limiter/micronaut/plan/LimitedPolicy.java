@@ -7,7 +7,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.definition.CallExpression;
@@ -555,7 +555,7 @@ public final class LimitedPolicy {
   }
 
   private LimitRequest unlimited() {
-    Policy policy = Policy.of(name, SlidingWindowLog.of(1, Duration.ofSeconds(1)));
+    Policy policy = Policy.of(name, SlidingWindowLogRule.of(1, Duration.ofSeconds(1)));
     return LimitRequest.of(policy, Subject.global());
   }
 }

@@ -8,8 +8,8 @@ import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Counts;
@@ -93,12 +93,12 @@ public final class RuleReader {
     if (count < 1) {
       throw members.mistake(PolicyMember.DUPLICATE_COUNT, count, "give it 1 or more");
     }
-    if (count > SlidingWindowLog.MAX_COUNT) {
+    if (count > SlidingWindowLogRule.MAX_COUNT) {
       throw members.mistake(
-          PolicyMember.DUPLICATE_COUNT, count, "give it 1 to " + SlidingWindowLog.MAX_COUNT);
+          PolicyMember.DUPLICATE_COUNT, count, "give it 1 to " + SlidingWindowLogRule.MAX_COUNT);
     }
     Duration time = time(members, PolicyMember.DUPLICATE_TIME, DEFAULT_DUPLICATE_TIME);
-    return named(SlidingWindowLog.of(count, time), members, PolicyMember.DUPLICATE_NAME);
+    return named(SlidingWindowLogRule.of(count, time), members, PolicyMember.DUPLICATE_NAME);
   }
 
   /** The time in a member, within the bounds of every window. */
@@ -187,7 +187,7 @@ public final class RuleReader {
       default ->
           switch (algorithm) {
             case SLIDING_WINDOW_LOG -> log(rule, count, window);
-            case SLIDING_WINDOW_COUNTER -> SlidingWindowCounter.of(count, window);
+            case SLIDING_WINDOW_COUNTER -> SlidingWindowCounterRule.of(count, window);
             case FIXED_WINDOW -> FixedWindowRule.of(count, window);
             case TOKEN_BUCKET -> TokenBucketRule.of(count, count, window);
             case CONCURRENCY_LIMIT -> concurrency(rule, count, window);
@@ -202,13 +202,13 @@ public final class RuleReader {
         : NameUtils.camelCase(group, true);
   }
 
-  private SlidingWindowLog log(MemberSet rule, long count, Duration window) {
-    if (count > SlidingWindowLog.MAX_COUNT) {
+  private SlidingWindowLogRule log(MemberSet rule, long count, Duration window) {
+    if (count > SlidingWindowLogRule.MAX_COUNT) {
       throw rule.mistake(
           PolicyMember.COUNT,
           count,
           "an exact log stores every call: give it at most %s, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which store only one or two numbers"
-              .formatted(SlidingWindowLog.MAX_COUNT));
+              .formatted(SlidingWindowLogRule.MAX_COUNT));
     }
     if (count > configuration.maxCount()) {
       throw rule.mistake(
@@ -217,7 +217,7 @@ public final class RuleReader {
           "an exact log stores every call, so counts are limited to %s: lower it, or raise %s.max-count, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which store only one or two numbers"
               .formatted(configuration.maxCount(), LimiterConfiguration.PREFIX));
     }
-    return SlidingWindowLog.of(count, window);
+    return SlidingWindowLogRule.of(count, window);
   }
 
   private static ConcurrencyLimitRule concurrency(MemberSet rule, long count, Duration permit) {

@@ -3,7 +3,7 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.Policy;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.type.Argument;
 import java.time.Duration;
@@ -16,7 +16,7 @@ public final class VerdictParameter {
 
   /** Stands for the policy of a call that nothing limits; a policy needs a rule. */
   private static final Verdict UNLIMITED =
-      Verdict.free(Policy.of("unlimited", SlidingWindowLog.of(1, Duration.ofSeconds(1))));
+      Verdict.free(Policy.of("unlimited", SlidingWindowLogRule.of(1, Duration.ofSeconds(1))));
 
   private VerdictParameter() {}
 

@@ -8,7 +8,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.micronaut.testing.StatedCallers;
 import java.net.http.HttpResponse;
 import java.time.Duration;
@@ -114,7 +114,7 @@ class BansTest {
   @Test
   void aResetOfALimitAndItsCallerLiftsTheBan() {
     ban("user");
-    Policy anyRules = Policy.of("by-user", SlidingWindowLog.of(1, Duration.ofMinutes(1)));
+    Policy anyRules = Policy.of("by-user", SlidingWindowLogRule.of(1, Duration.ofMinutes(1)));
 
     server
         .context()

@@ -17,7 +17,7 @@ import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.resilience.FallbackStore;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
@@ -271,7 +271,7 @@ class MetersTest {
     try (TestServer server = start()) {
       LimitRequest call =
           LimitRequest.of(
-              Policy.of("late", SlidingWindowLog.of(1, Duration.ofHours(1))),
+              Policy.of("late", SlidingWindowLogRule.of(1, Duration.ofHours(1))),
               new Subject("user", "ada"));
       new FallbackStore(
               LATE, new MemoryStore(), policy -> Fallback.LOCAL, server.bean(FallbackCounts.class))
@@ -356,7 +356,7 @@ class MetersTest {
               .flatMap(server.bean(PlanRegistry.class)::of)
               .orElseThrow();
       for (int i = 1; i <= 1_002; i++) {
-        SlidingWindowLog rule = SlidingWindowLog.of(1, Duration.ofSeconds(i));
+        SlidingWindowLogRule rule = SlidingWindowLogRule.of(1, Duration.ofSeconds(i));
         decide(server, plan, Verdict.of(Policy.of("policy-" + i, rule), Outcome.ALLOWED).build());
         decide(
             server,

@@ -15,7 +15,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -70,7 +70,7 @@ class PolicyFallbacksTest {
   static class FromCode {
     @Singleton
     Policy failures() {
-      return Policy.of("login-failures", SlidingWindowLog.of(3, Duration.ofHours(1)));
+      return Policy.of("login-failures", SlidingWindowLogRule.of(3, Duration.ofHours(1)));
     }
   }
 

@@ -83,7 +83,7 @@ class ShapeWarningsTest {
     refresh(NEWS + "rules.2-per-60s.time", "61s");
     assertThat(log.lines())
         .containsExactly(
-            "WARN The policy 'news' counts from zero for each subject, since its rules have another shape or key: [SlidingWindowLog[name=2-per-61s, count=2, window=PT1M1S]] instead of [SlidingWindowLog[name=2-per-60s, count=2, window=PT1M]]. Old and new instances together admit at most what both admit alone");
+            "WARN The policy 'news' counts from zero for each subject, since its rules have another shape or key: [SlidingWindowLogRule[name=2-per-61s, count=2, window=PT1M1S]] instead of [SlidingWindowLogRule[name=2-per-60s, count=2, window=PT1M]]. Old and new instances together admit at most what both admit alone");
     useUp();
 
     log.clear();

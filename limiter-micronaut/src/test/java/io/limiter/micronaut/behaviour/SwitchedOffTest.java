@@ -9,7 +9,7 @@ import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
@@ -45,7 +45,7 @@ class SwitchedOffTest {
   void codeThatLimitsByItselfGoesOn() {
     LimitRequest call =
         LimitRequest.of(
-            Policy.of("off", SlidingWindowLog.of(1, Duration.ofHours(1))), Subject.global());
+            Policy.of("off", SlidingWindowLogRule.of(1, Duration.ofHours(1))), Subject.global());
     try (TestServer server = TestServer.start("SwitchedOff", Map.of("limiter.enabled", "off"))) {
       Limiter limiter = server.bean(Limiter.class);
 

@@ -14,7 +14,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.RedisSettings;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
@@ -36,7 +36,7 @@ class KeySecretTest {
   private static final String SECRET = "sixteen or more random characters";
   private static final LimitRequest CALL =
       LimitRequest.of(
-          Policy.of("sms", SlidingWindowLog.of(2, Duration.ofMinutes(5))),
+          Policy.of("sms", SlidingWindowLogRule.of(2, Duration.ofMinutes(5))),
           new Subject("user", "ada"));
 
   private final String prefix = "test:" + UUID.randomUUID().toString().substring(0, 8) + ":";

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.limiter.core.Policy;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
@@ -179,13 +179,13 @@ class UnknownSettingsTest {
     @Singleton
     @Named("a")
     Policy withADot() {
-      return Policy.of("Log.In", SlidingWindowLog.of(1, Duration.ofSeconds(1)));
+      return Policy.of("Log.In", SlidingWindowLogRule.of(1, Duration.ofSeconds(1)));
     }
 
     @Singleton
     @Named("b")
     Policy plain() {
-      return Policy.of("sms", SlidingWindowLog.of(1, Duration.ofSeconds(1)));
+      return Policy.of("sms", SlidingWindowLogRule.of(1, Duration.ofSeconds(1)));
     }
   }
 

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.micronaut.config.LimiterConfiguration.EventsConfiguration;
 import io.limiter.micronaut.event.LimiterEvent.PolicyChanged;
 import io.micronaut.context.ApplicationContext;
@@ -28,8 +28,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The queue between what happens and its listeners, with a thread that the test runs. */
 class EventPublisherTest {
 
-  private static final List<Rule> TEN = List.of(SlidingWindowLog.of(10, Duration.ofMinutes(1)));
-  private static final List<Rule> TWENTY = List.of(SlidingWindowLog.of(20, Duration.ofMinutes(1)));
+  private static final List<Rule> TEN = List.of(SlidingWindowLogRule.of(10, Duration.ofMinutes(1)));
+  private static final List<Rule> TWENTY =
+      List.of(SlidingWindowLogRule.of(20, Duration.ofMinutes(1)));
 
   private static final ApplicationContext CONTEXT =
       ApplicationContext.run(Map.of("limiter.enabled", false));

@@ -17,7 +17,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.health.LimiterHealth.RedisUsers;
@@ -50,7 +50,7 @@ class HealthTest {
 
   private static final LimitRequest CALL =
       LimitRequest.of(
-          Policy.of("health", SlidingWindowLog.of(10, Duration.ofHours(1))),
+          Policy.of("health", SlidingWindowLogRule.of(10, Duration.ofHours(1))),
           new Subject("user", "ada"));
 
   private static final ObjectMapper JSON = new ObjectMapper();

@@ -13,7 +13,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.denial.Denial;
@@ -70,10 +70,10 @@ class DenialPartsTest {
 
   private static final String SPEC = "DenialParts";
 
-  private static final Rule MINUTE = SlidingWindowLog.of(10, Duration.ofMinutes(1));
-  private static final Rule HOUR = SlidingWindowLog.of(20, Duration.ofHours(1));
+  private static final Rule MINUTE = SlidingWindowLogRule.of(10, Duration.ofMinutes(1));
+  private static final Rule HOUR = SlidingWindowLogRule.of(20, Duration.ofHours(1));
   private static final Rule CALLS = ConcurrencyLimitRule.of(3, Duration.ofMinutes(1));
-  private static final Rule ONCE = SlidingWindowLog.of(1, Duration.ofSeconds(30));
+  private static final Rule ONCE = SlidingWindowLogRule.of(1, Duration.ofSeconds(30));
 
   private static final DenialText ARGUMENTS =
       DenialText.message(

@@ -10,7 +10,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.micronaut.http.HttpResponse;
@@ -27,9 +27,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** The fields follow from the state of each rule of a verdict, built-in or custom. */
 class RateLimitFieldsTest {
 
-  private static final Rule MINUTE = SlidingWindowLog.of(10, Duration.ofMinutes(1));
-  private static final Rule HOUR = SlidingWindowLog.of(20, Duration.ofHours(1));
-  private static final Rule SHORT = new SlidingWindowLog("half", 3, Duration.ofMillis(1500));
+  private static final Rule MINUTE = SlidingWindowLogRule.of(10, Duration.ofMinutes(1));
+  private static final Rule HOUR = SlidingWindowLogRule.of(20, Duration.ofHours(1));
+  private static final Rule SHORT = new SlidingWindowLogRule("half", 3, Duration.ofMillis(1500));
 
   private HeadersConfiguration.Legacy legacy = HeadersConfiguration.Legacy.OFF;
   private final MutableHttpResponse<?> response = HttpResponse.ok();

@@ -101,7 +101,7 @@ class ConfiguredLimitsTest {
       assertThat(Plans.logs(plans.of(Limits.class, "named")))
           .containsExactly("limitType = IP: 2-per-60s, 9-per-86400s");
       assertThat(rules(plans, "named").get(1).getClass().getSimpleName())
-          .isEqualTo("SlidingWindowCounter");
+          .isEqualTo("SlidingWindowCounterRule");
     }
   }
 

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.limiter.core.Policy;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.resilience.Fallback;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.PoliciesConfiguration;
@@ -52,7 +52,7 @@ class ConfiguredPoliciesTest {
 
     @Singleton
     Policy failures() {
-      return Policy.of("login-failures", SlidingWindowLog.of(3, Duration.ofMinutes(1)));
+      return Policy.of("login-failures", SlidingWindowLogRule.of(3, Duration.ofMinutes(1)));
     }
   }
 
@@ -153,7 +153,7 @@ class ConfiguredPoliciesTest {
   }
 
   private static Policy policy(String name) {
-    return Policy.of(name, SlidingWindowLog.of(1, Duration.ofMinutes(1)));
+    return Policy.of(name, SlidingWindowLogRule.of(1, Duration.ofMinutes(1)));
   }
 
   private static String mistake(String property, String value) {

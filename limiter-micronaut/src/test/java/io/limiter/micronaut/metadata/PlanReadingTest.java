@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
@@ -94,7 +94,7 @@ class PlanReadingTest {
     assertThat(plan.policy().duplicates().orElseThrow().rules())
         .singleElement()
         .isEqualTo(
-            SlidingWindowLog.of(
+            SlidingWindowLogRule.of(
                 submission.count(),
                 Duration.of(submission.time(), submission.timeUnit().toChronoUnit())));
     assertThat(rules("plainRule"))
@@ -113,9 +113,9 @@ class PlanReadingTest {
   @Test
   void aDuplicateRuleIsReadLikeAnyRuleAndAcceptsOneWithoutACount() {
     assertThat(plan("submissions").policy().duplicates().orElseThrow().rules())
-        .containsExactly(SlidingWindowLog.of(2, Duration.ofSeconds(60)));
+        .containsExactly(SlidingWindowLogRule.of(2, Duration.ofSeconds(60)));
     assertThat(plan("uncounted").policy().duplicates().orElseThrow().rules())
-        .containsExactly(SlidingWindowLog.of(1, Duration.ofSeconds(7)));
+        .containsExactly(SlidingWindowLogRule.of(1, Duration.ofSeconds(7)));
   }
 
   @Test

@@ -8,8 +8,8 @@ import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Custom;
@@ -49,14 +49,15 @@ class RuleReadingTest {
   @Test
   void aRuleIsAnExactLogByDefault() {
     assertThat(rules("logs"))
-        .containsExactly(SlidingWindowLog.of(10, MINUTE), SlidingWindowLog.of(9, MINUTE));
+        .containsExactly(SlidingWindowLogRule.of(10, MINUTE), SlidingWindowLogRule.of(9, MINUTE));
   }
 
   @Test
   void aCounterHasAnyCount() {
     assertThat(rules("counters"))
         .containsExactly(
-            SlidingWindowCounter.of(10, MINUTE), SlidingWindowCounter.of(1_000_000_000, MINUTE));
+            SlidingWindowCounterRule.of(10, MINUTE),
+            SlidingWindowCounterRule.of(1_000_000_000, MINUTE));
   }
 
   @Test

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.annotation.ConcurrencyLimit;
 import io.limiter.micronaut.annotation.DuplicateBy;
@@ -60,7 +60,7 @@ class ShorthandsTest {
 
     assertThat(plan.charges()).isEmpty();
     assertThat(plan.duplicates().orElseThrow().stack().rules())
-        .containsExactly(SlidingWindowLog.of(1, Duration.ofSeconds(5)));
+        .containsExactly(SlidingWindowLogRule.of(1, Duration.ofSeconds(5)));
     assertThat(plan.duplicates().orElseThrow().submission())
         .isEqualTo(new Submission.ByArguments(List.of(0)));
     assertThat(plan.duplicates().orElseThrow().submitter()).isEqualTo(new SubjectSource.Address());
@@ -69,7 +69,7 @@ class ShorthandsTest {
   @Test
   void itsMembersDefineTheWindowAndTheComparison() {
     assertThat(plan("placeByCaller").duplicates().orElseThrow().stack().rules())
-        .containsExactly(SlidingWindowLog.of(1, Duration.ofMinutes(2)));
+        .containsExactly(SlidingWindowLogRule.of(1, Duration.ofMinutes(2)));
     assertThat(plan("placeByCaller").duplicates().orElseThrow().submission())
         .isEqualTo(new Submission.ByCaller());
     Orders orders = plans.context().getBean(Orders.class);
@@ -95,7 +95,7 @@ class ShorthandsTest {
 
     assertThat(rules(plan))
         .containsExactlyInAnyOrder(
-            SlidingWindowLog.of(2, Duration.ofSeconds(60)),
+            SlidingWindowLogRule.of(2, Duration.ofSeconds(60)),
             ConcurrencyLimitRule.of(3, Duration.ofSeconds(30)));
     assertThat(plan.duplicates()).isPresent();
   }
@@ -137,7 +137,7 @@ class ShorthandsTest {
             ConcurrencyLimitRule.of(2, Duration.ofSeconds(30)),
             ConcurrencyLimitRule.of(9, Duration.ofSeconds(30)));
     assertThat(plan.duplicates().orElseThrow().stack().rules())
-        .containsExactly(SlidingWindowLog.of(1, Duration.ofSeconds(7)));
+        .containsExactly(SlidingWindowLogRule.of(1, Duration.ofSeconds(7)));
   }
 
   @Test
@@ -145,7 +145,7 @@ class ShorthandsTest {
     LimitPlan plan = plan("submit");
 
     assertThat(plan.duplicates().orElseThrow().stack().rules())
-        .containsExactly(SlidingWindowLog.of(1, Duration.ofSeconds(10)));
+        .containsExactly(SlidingWindowLogRule.of(1, Duration.ofSeconds(10)));
     assertThat(plan.charges().get(0).rules().rules())
         .containsExactly(ConcurrencyLimitRule.of(1, Duration.ofSeconds(30)));
   }

@@ -11,7 +11,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -26,9 +26,10 @@ import org.junit.jupiter.api.Test;
 /** The message that is used if several rules deny. */
 class DenialTextsTest {
 
-  private static final Rule SHORT = SlidingWindowLog.of(1, Duration.ofMinutes(1)).withName("short");
-  private static final Rule LONG = SlidingWindowLog.of(1, Duration.ofHours(1)).withName("long");
-  private static final Rule SAME = SlidingWindowLog.of(2, Duration.ofHours(1)).withName("same");
+  private static final Rule SHORT =
+      SlidingWindowLogRule.of(1, Duration.ofMinutes(1)).withName("short");
+  private static final Rule LONG = SlidingWindowLogRule.of(1, Duration.ofHours(1)).withName("long");
+  private static final Rule SAME = SlidingWindowLogRule.of(2, Duration.ofHours(1)).withName("same");
 
   private static final Map<String, DenialText> TEXTS =
       Map.of(

@@ -4,7 +4,7 @@ package io.limiter.micronaut.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.plan.PlannedCharge.Cost;
@@ -49,7 +49,7 @@ class TierPlansTest {
   }
 
   private static PolicyPlan policy(int count, Map<String, PolicyPlan> tiers) {
-    RuleStack stack = RuleStack.of(List.of(SlidingWindowLog.of(count, Duration.ofMinutes(1))));
+    RuleStack stack = RuleStack.of(List.of(SlidingWindowLogRule.of(count, Duration.ofMinutes(1))));
     return new PolicyPlan(
         "policy",
         List.of(

@@ -13,7 +13,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.resilience.FallbackStore;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.testing.RedisFixture;
 import io.micronaut.context.ApplicationContext;
@@ -34,7 +34,7 @@ class ConnectingStoreTest {
 
   private static final LimitRequest CALL =
       LimitRequest.of(
-          Policy.of("early", SlidingWindowLog.of(1, Duration.ofMinutes(1))),
+          Policy.of("early", SlidingWindowLogRule.of(1, Duration.ofMinutes(1))),
           new Subject("user", "ann"));
 
   private final CompletableFuture<Boolean> attempt = new CompletableFuture<>();

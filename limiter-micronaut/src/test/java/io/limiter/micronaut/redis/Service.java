@@ -10,7 +10,7 @@ import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.testing.HttpService;
 import java.time.Duration;
@@ -38,7 +38,7 @@ final class Service implements AutoCloseable {
 
   private static final LimitRequest CALL =
       LimitRequest.of(
-          Policy.of("faults", SlidingWindowLog.of(COUNT, Duration.ofHours(1))),
+          Policy.of("faults", SlidingWindowLogRule.of(COUNT, Duration.ofHours(1))),
           new Subject("user", "ada"));
 
   private final HttpService server;

@@ -10,7 +10,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
@@ -153,7 +153,7 @@ class WarmUpTest {
     public CompletionStage<?> run(LimitStore store) {
       LimitRequest call =
           LimitRequest.of(
-              Policy.of("warm-up-test", SlidingWindowLog.of(100, Duration.ofSeconds(1))),
+              Policy.of("warm-up-test", SlidingWindowLogRule.of(100, Duration.ofSeconds(1))),
               Subject.global());
       String thread = Thread.currentThread().getName();
       return store

@@ -21,7 +21,7 @@ import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import java.net.SocketAddress;
 import java.time.Duration;
@@ -242,7 +242,7 @@ public final class ManagedConnection {
 
     private static final LimitRequest PROBE =
         LimitRequest.of(
-            Policy.of("io.limiter.warm-up", SlidingWindowLog.of(1, Duration.ofSeconds(1))),
+            Policy.of("io.limiter.warm-up", SlidingWindowLogRule.of(1, Duration.ofSeconds(1))),
             Subject.global());
 
     /** Many more than needed to find a key in one given slot. */

@@ -24,7 +24,7 @@ import io.limiter.core.redis.wire.DecisionBatching;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
@@ -334,7 +334,7 @@ class UnansweredCommandsTest {
   /** So Redis decides while the loop still collects. */
   @Test
   void decisionsThatTakeNoOtherAreSentWithinTheTurn() {
-    Policy many = Policy.of("policy", SlidingWindowLog.of(10_000, Duration.ofSeconds(1)));
+    Policy many = Policy.of("policy", SlidingWindowLogRule.of(10_000, Duration.ofSeconds(1)));
     LimitRequest costly = LimitRequest.of(many, Subject.global()).withCost(2_800);
 
     decisions(1, costly);
@@ -549,7 +549,7 @@ class UnansweredCommandsTest {
     return decisions(
         number,
         LimitRequest.of(
-            Policy.of("policy", SlidingWindowLog.of(1, Duration.ofSeconds(1))), subject));
+            Policy.of("policy", SlidingWindowLogRule.of(1, Duration.ofSeconds(1))), subject));
   }
 
   private List<TimedCommand<byte[], byte[], byte[]>> decisions(int number, LimitRequest request) {

@@ -27,8 +27,8 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
@@ -85,12 +85,15 @@ class ReplyNumbersFuzzTest {
   private static final Subject ADA = new Subject("user", "ada");
   private static final List<LimitRequest> CALLS =
       List.of(
-          call(Policy.of("log", SlidingWindowLog.of(3, MINUTE))),
+          call(Policy.of("log", SlidingWindowLogRule.of(3, MINUTE))),
           call(
-              Policy.of("logs", SlidingWindowLog.of(3, MINUTE), SlidingWindowLog.of(9, MINUTE))
-                  .withDuplicates(SlidingWindowLog.of(1, MINUTE))),
+              Policy.of(
+                      "logs",
+                      SlidingWindowLogRule.of(3, MINUTE),
+                      SlidingWindowLogRule.of(9, MINUTE))
+                  .withDuplicates(SlidingWindowLogRule.of(1, MINUTE))),
           call(Policy.of("permits", ConcurrencyLimitRule.of(3))),
-          call(Policy.of("counter", SlidingWindowCounter.of(9, MINUTE))),
+          call(Policy.of("counter", SlidingWindowCounterRule.of(9, MINUTE))),
           call(Policy.of("window", FixedWindowRule.of(9, MINUTE))),
           call(
               Policy.of(
@@ -104,7 +107,8 @@ class ReplyNumbersFuzzTest {
           call(Policy.of("queue", LeakyBucketRule.of(2, MINUTE, 5, MINUTE).withFair(true))),
           call(Policy.of("own", CustomRule.of(new FadingCounter(), 9, MINUTE, 2.0))),
           call(
-              Policy.of("mixed", SlidingWindowLog.of(3, MINUTE), TokenBucketRule.of(9, 3, MINUTE))
+              Policy.of(
+                      "mixed", SlidingWindowLogRule.of(3, MINUTE), TokenBucketRule.of(9, 3, MINUTE))
                   .withBan(BanRule.of(2, MINUTE, MINUTE))));
 
   private final FakeRedis redis = new FakeRedis();

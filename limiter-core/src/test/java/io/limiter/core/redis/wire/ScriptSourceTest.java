@@ -23,8 +23,8 @@ import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowCounter;
-import io.limiter.core.rule.SlidingWindowLog;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellAlgorithm;
@@ -77,13 +77,13 @@ public class ScriptSourceTest {
   private static final Set<String> OF_HASHES =
       Set.of("HLEN", "HGET", "HGETALL", "HSET", "HDEL", "PEXPIREAT");
 
-  private static final LoggedRule LOGGED = SlidingWindowLog.of(1, SECOND);
+  private static final LoggedRule LOGGED = SlidingWindowLogRule.of(1, SECOND);
   private static final Rule WINDOW = FixedWindowRule.of(1, SECOND);
 
   private static final Map<CellAlgorithm, Rule> RULES =
       Map.of(
           CellAlgorithm.SLIDING_COUNTER,
-          SlidingWindowCounter.of(1, SECOND),
+          SlidingWindowCounterRule.of(1, SECOND),
           CellAlgorithm.FIXED_WINDOW,
           WINDOW,
           CellAlgorithm.ALIGNED_WINDOW,

@@ -22,24 +22,24 @@ import java.time.Duration;
  * @param count the most units in a window, 1 to {@value Rule#MAX_COUNT}
  * @param window the length of the window, 1 ms to 366 days, in whole microseconds
  */
-public record SlidingWindowCounter(String name, long count, Duration window) implements Rule {
+public record SlidingWindowCounterRule(String name, long count, Duration window) implements Rule {
 
-  public SlidingWindowCounter {
+  public SlidingWindowCounterRule {
     RuleStack.requireNumbers(name, count, MAX_COUNT, window);
   }
 
   /** A rule named after its numbers, such as {@code 10-per-60s}. */
-  public static SlidingWindowCounter of(long count, Duration window) {
-    return new SlidingWindowCounter(Rule.nameOf(count, window), count, window);
+  public static SlidingWindowCounterRule of(long count, Duration window) {
+    return new SlidingWindowCounterRule(Rule.nameOf(count, window), count, window);
   }
 
   @Override
-  public SlidingWindowCounter withName(String other) {
-    return new SlidingWindowCounter(other, count, window);
+  public SlidingWindowCounterRule withName(String other) {
+    return new SlidingWindowCounterRule(other, count, window);
   }
 
   @Override
-  public SlidingWindowCounter withCount(long other) {
-    return new SlidingWindowCounter(name, other, window);
+  public SlidingWindowCounterRule withCount(long other) {
+    return new SlidingWindowCounterRule(name, other, window);
   }
 }

@@ -13,19 +13,19 @@ import java.time.Duration;
  * @param count the most units in any window, 1 to {@value #MAX_COUNT}
  * @param window the length of the window, 1 ms to 366 days, in whole microseconds
  */
-public record SlidingWindowLog(String name, long count, Duration window)
+public record SlidingWindowLogRule(String name, long count, Duration window)
     implements Rule.LoggedRule {
 
   /** The largest count of an exact log: about 8 MB for each subject. */
   public static final long MAX_COUNT = 1_000_000;
 
-  public SlidingWindowLog {
+  public SlidingWindowLogRule {
     RuleStack.requireNumbers(name, count, MAX_COUNT, window);
   }
 
   /** A rule named after its numbers, such as {@code 10-per-60s} or {@code 3-per-500ms}. */
-  public static SlidingWindowLog of(long count, Duration window) {
-    return new SlidingWindowLog(Rule.nameOf(count, window), count, window);
+  public static SlidingWindowLogRule of(long count, Duration window) {
+    return new SlidingWindowLogRule(Rule.nameOf(count, window), count, window);
   }
 
   @Override
@@ -34,12 +34,12 @@ public record SlidingWindowLog(String name, long count, Duration window)
   }
 
   @Override
-  public SlidingWindowLog withName(String other) {
-    return new SlidingWindowLog(other, count, window);
+  public SlidingWindowLogRule withName(String other) {
+    return new SlidingWindowLogRule(other, count, window);
   }
 
   @Override
-  public SlidingWindowLog withCount(long other) {
-    return new SlidingWindowLog(name, other, window);
+  public SlidingWindowLogRule withCount(long other) {
+    return new SlidingWindowLogRule(name, other, window);
   }
 }
