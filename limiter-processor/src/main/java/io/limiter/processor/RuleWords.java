@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.processor;
 
-import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.LeakyBucketRule;
@@ -22,7 +21,7 @@ final class RuleWords {
   static String of(Rule rule, PlannedCharge planned) {
     String units = units(planned);
     String numbers;
-    if (rule instanceof ConcurrencyLimitRule) {
+    if (rule.holdsPermits()) {
       numbers = "%s calls at the same time".formatted(rule.count());
     } else if (rule instanceof TokenBucketRule bucket) {
       numbers =

@@ -9,7 +9,6 @@ import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
@@ -385,8 +384,7 @@ public final class DenyCache extends DelegatingStore {
     }
 
     private static RuleVerdict later(RuleVerdict rule, Duration since) {
-      if (rule.rule()
-          instanceof ConcurrencyLimitRule) { // its times are its permit duration, at any time
+      if (rule.rule().holdsPermits()) { // its times are its permit duration, at any time
         return rule;
       }
       return new RuleVerdict(

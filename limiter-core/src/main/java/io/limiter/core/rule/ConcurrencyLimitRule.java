@@ -74,6 +74,11 @@ public record ConcurrencyLimitRule(String name, long count, Duration permitDurat
   }
 
   @Override
+  public boolean holdsPermits() {
+    return true;
+  }
+
+  @Override
   public ConcurrencyLimitRule withName(String other) {
     return new ConcurrencyLimitRule(other, count, permitDuration);
   }

@@ -63,6 +63,12 @@ public record CustomRule(
   }
 
   @Override
+  public String shape() {
+    return "own %s %s %s %s %s"
+        .formatted(algorithm.name(), algorithm.stateSize(), window, parameters, memory);
+  }
+
+  @Override
   public CustomRule withName(String other) {
     return new CustomRule(other, count, window, algorithm, parameters, memory);
   }

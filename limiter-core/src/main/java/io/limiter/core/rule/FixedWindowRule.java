@@ -48,6 +48,11 @@ public record FixedWindowRule(
   }
 
   @Override
+  public String shape() {
+    return "fixed %s %s".formatted(window, alignment);
+  }
+
+  @Override
   public FixedWindowRule withName(String other) {
     return new FixedWindowRule(other, count, window, alignment);
   }

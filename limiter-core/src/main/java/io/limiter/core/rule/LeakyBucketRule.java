@@ -113,6 +113,11 @@ public record LeakyBucketRule(
   }
 
   @Override
+  public String shape() {
+    return "leaky " + window();
+  }
+
+  @Override
   public LeakyBucketRule withName(String other) {
     return new LeakyBucketRule(other, count, window, queue, maxWait, fair);
   }

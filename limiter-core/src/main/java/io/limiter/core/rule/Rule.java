@@ -48,6 +48,20 @@ public sealed interface Rule
   }
 
   /**
+   * Whether its units are permits, which calls hold while they run. It counts all calls, and when
+   * more permits will be free is unknown.
+   */
+  default boolean holdsPermits() {
+    return false;
+  }
+
+  /**
+   * What gives the stored numbers their meaning, as text: the algorithm and its times, never a
+   * count. Rules of one shape read and write the same state; see {@link RuleStack#name}.
+   */
+  String shape();
+
+  /**
    * Whether units count for as long as others come after them, like the debt of a bucket; otherwise
    * they no longer count in the window after the next one.
    */
@@ -96,5 +110,10 @@ public sealed interface Rule
 
     /** The most units that are kept, {@link #count()} or more. */
     long kept();
+
+    @Override
+    default String shape() {
+      return "log " + window();
+    }
   }
 }

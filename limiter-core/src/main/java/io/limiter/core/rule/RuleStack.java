@@ -33,7 +33,7 @@ public final class RuleStack {
    * Those of one shape are in the order of their counts.
    */
   private static final Comparator<Rule> CANONICAL =
-      Comparator.comparing(RuleStack::shape)
+      Comparator.comparing(Rule::shape)
           .thenComparing(Rule::count)
           .thenComparing(rule -> rule.withName("any").toString());
 
@@ -68,10 +68,7 @@ public final class RuleStack {
     this.ban = ban;
     this.counting = counting;
     this.permitDuration =
-        rules.stream()
-            .filter(rule -> rule instanceof ConcurrencyLimitRule)
-            .map(Rule::window)
-            .min(Comparator.naturalOrder());
+        rules.stream().filter(Rule::holdsPermits).map(Rule::window).min(Comparator.naturalOrder());
     this.hash = Objects.hash(rules, ban, counting);
     this.waiting = rules.stream().filter(Rule::waits).findFirst();
     this.windows = rules.stream().map(Rule::window).toArray(Duration[]::new);
@@ -116,12 +113,12 @@ public final class RuleStack {
 
   private void requireConsistent() {
     for (Rule rule : rules) {
-      if (permitDuration.isPresent() && !(rule instanceof ConcurrencyLimitRule)) {
+      if (permitDuration.isPresent() && !rule.holdsPermits()) {
         throw new IllegalArgumentException(
             "The rule '%s' shares a stack with a concurrency limit: give each a stack of its own, and join their requests by LimitRequest.and"
                 .formatted(rule.name()));
       }
-      if (counting != Counting.ALL && rule instanceof ConcurrencyLimitRule) {
+      if (counting != Counting.ALL && rule.holdsPermits()) {
         throw new IllegalArgumentException(
             "The rule '%s' counts %s: a concurrency limit counts every call, so let it count ALL"
                 .formatted(rule.name(), counting));
@@ -254,30 +251,10 @@ public final class RuleStack {
   public String name() {
     String known = name;
     if (known == null) {
-      known = kind + "." + hash(rules.stream().map(RuleStack::shape).sorted().toList());
+      known = kind + "." + hash(rules.stream().map(Rule::shape).sorted().toList());
       name = known;
     }
     return known;
-  }
-
-  private static String shape(Rule rule) {
-    if (rule instanceof CustomRule own) {
-      return "own %s %s %s %s %s"
-          .formatted(
-              own.algorithm().name(),
-              own.algorithm().stateSize(),
-              own.window(),
-              own.parameters(),
-              own.memory());
-    }
-    if (rule instanceof TokenBucketRule bucket) {
-      return "bucket %s %s".formatted(bucket.greedy(), bucket.interval());
-    }
-    if (rule instanceof FixedWindowRule fixed) {
-      return "fixed %s %s".formatted(fixed.window(), fixed.alignment());
-    }
-    String algorithm = rule instanceof LoggedRule ? "log" : rule.waits() ? "leaky" : "counter";
-    return algorithm + " " + rule.window();
   }
 
   /** 36 bits of SHA-256 over the texts. */

@@ -34,6 +34,11 @@ public record SlidingWindowCounterRule(String name, long count, Duration window)
   }
 
   @Override
+  public String shape() {
+    return "counter " + window;
+  }
+
+  @Override
   public SlidingWindowCounterRule withName(String other) {
     return new SlidingWindowCounterRule(other, count, window);
   }

@@ -121,6 +121,11 @@ public record TokenBucketRule(
   }
 
   @Override
+  public String shape() {
+    return "bucket %s %s".formatted(greedy, interval);
+  }
+
+  @Override
   public TokenBucketRule withName(String other) {
     return new TokenBucketRule(other, count, refill, interval, greedy, initial);
   }

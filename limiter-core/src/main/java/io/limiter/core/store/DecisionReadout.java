@@ -9,7 +9,6 @@ import io.limiter.core.Outcome;
 import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import java.time.Duration;
@@ -194,7 +193,7 @@ public interface DecisionReadout {
     long remainingBefore = remainingBefore(c, r);
     long retryAfterMicros = retryAfterMicros(c, r, mode != Mode.PEEK);
     boolean violated = mode != Mode.RECORD && remainingBefore < charge.cost();
-    boolean concurrencyLimit = rule instanceof ConcurrencyLimitRule;
+    boolean concurrencyLimit = rule.holdsPermits();
     Duration effective =
         concurrencyLimit || retryAfterMicros == NEVER
             ? stack.window(r)

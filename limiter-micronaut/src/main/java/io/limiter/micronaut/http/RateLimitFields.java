@@ -4,7 +4,6 @@ package io.limiter.micronaut.http;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.util.BoundedCache;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
@@ -169,7 +168,7 @@ public class RateLimitFields {
             .orElse(rule.effectiveWindow());
     headers.set(LEGACY_LIMIT, Long.toString(rule.rule().capacity()));
     headers.set(LEGACY_REMAINING, Long.toString(ban.isPresent() ? 0 : rule.remaining()));
-    if (rule.rule() instanceof ConcurrencyLimitRule && ban.isEmpty()) {
+    if (rule.rule().holdsPermits() && ban.isEmpty()) {
       headers.remove(LEGACY_RESET);
       return; // when a call ends is unknown
     }
@@ -276,7 +275,7 @@ public class RateLimitFields {
         RuleVerdict rule = verdicts.get(r);
         at = write(items[r], field, at);
         at = write(rule.remaining(), field, at);
-        if (!(rules[r] instanceof ConcurrencyLimitRule)) { // when a call ends is unknown
+        if (!rules[r].holdsPermits()) { // when a call ends is unknown
           at = write(SECONDS, field, at);
           at = write(secondsUp(rule.effectiveWindow()), field, at);
         }
@@ -313,7 +312,7 @@ public class RateLimitFields {
       if (rule.waits()) {
         return quota;
       }
-      if (rule instanceof ConcurrencyLimitRule) {
+      if (rule.holdsPermits()) {
         return quota + ";qu=\"concurrent-requests\"";
       }
       return rule.window().toNanosPart() == 0 ? quota + ";w=" + rule.window().toSeconds() : quota;

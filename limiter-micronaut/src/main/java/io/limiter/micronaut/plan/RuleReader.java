@@ -144,7 +144,7 @@ public final class RuleReader {
           counts,
           "a leaky bucket assigns each call its turn on arrival, and a turn that has passed cannot be refunded: remove it, and let another rule count by outcome");
     }
-    boolean inFlight = rule instanceof ConcurrencyLimitRule;
+    boolean inFlight = rule.holdsPermits();
     if (inFlight && counts != Counts.ALL) {
       throw members.mistake(
           PolicyMember.COUNTS,
