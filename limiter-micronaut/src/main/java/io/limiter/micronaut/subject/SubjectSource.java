@@ -14,14 +14,20 @@ import java.util.function.Supplier;
 public sealed interface SubjectSource {
 
   /** The kinds of sources. */
-  @Internal
   enum Kind {
+    /** See {@link Address}. */
     ADDRESS(false, false, false),
+    /** See {@link Everybody}. */
     EVERYBODY(false, false, false),
+    /** See {@link Submitter}. */
     SUBMITTER(false, false, false),
+    /** See {@link User}. */
     USER(false, false, true),
+    /** See {@link Header}. */
     HEADER(false, true, true),
+    /** See {@link Expression}. */
     EXPRESSION(true, true, false),
+    /** See {@link Resolver}. */
     RESOLVER(false, false, true);
 
     private final boolean needsArguments;
@@ -36,7 +42,6 @@ public sealed interface SubjectSource {
   }
 
   /** Its kind. */
-  @Internal
   Kind kind();
 
   /** The source as written in an annotation, for messages. */
