@@ -237,7 +237,7 @@ public final class GateFilter implements ConditionalFilter {
     Optional<LimitDeniedException> denial =
         admission.denial(verdict, plan, asked, who, Optional.of(request), context);
     if (verdict == null || denial.isPresent()) {
-      return denied(request, plan, denial.orElseThrow(), context);
+      return denied(request, denial.orElseThrow(), context);
     }
     LimitedCall call = admission.admitAtGate(verdict, plan, request);
     if (plan.countsByCompletion()) {
@@ -262,13 +262,10 @@ public final class GateFilter implements ConditionalFilter {
   }
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> denied(
-      HttpRequest<?> request,
-      LimitPlan plan,
-      LimitDeniedException denial,
-      PropagatedContext context) {
+      HttpRequest<?> request, LimitDeniedException denial, PropagatedContext context) {
     // The message may be the application's, and read the context.
     try (PropagatedContext.Scope ignored = context.propagate()) {
-      Optional<MutableHttpResponse<?>> response = denials.respond(request, denial, plan);
+      Optional<MutableHttpResponse<?>> response = denials.respond(request, denial);
       if (response.isEmpty()) {
         throw denial;
       }

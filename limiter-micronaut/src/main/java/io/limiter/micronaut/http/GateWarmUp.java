@@ -103,7 +103,7 @@ final class GateWarmUp implements WarmUpStep {
         new LimitDeniedHandler(
             denialSettings,
             words ? messages : silent(beans),
-            bodyIsOurs(beans, body) ? body : new DenialBodyFactory.ProblemBody());
+            bodyIsOurs(beans, body) ? body : DenialBodyFactory.problem(body));
     this.answers = answers.with(this.denials);
     this.writers = beans.findBean(MessageBodyHandlerRegistry.class);
     Optional<ByteBufferFactory> buffers = beans.findBean(ByteBufferFactory.class);

@@ -73,7 +73,6 @@ public final class LimitPlan {
   private final boolean waits;
   private final boolean countsByCompletion;
 
-  private volatile @Nullable Object derived;
   // By the conditions that do not limit a call.
   private final BoundedCache<Set<Condition>, LimitPlan> parts =
       new BoundedCache<>(MAX_PARTS, this::without);
@@ -228,22 +227,6 @@ public final class LimitPlan {
         true,
         false,
         false);
-  }
-
-  /**
-   * What another part of the limiter makes of this plan, once, and what is forgotten with it.
-   *
-   * @param type of this type there is one
-   */
-  public <T> T derived(Class<T> type, Supplier<T> make) {
-    Object known = derived;
-    if (known == null) {
-      synchronized (this) {
-        known = derived == null ? make.get() : derived;
-        derived = known;
-      }
-    }
-    return type.cast(known);
   }
 
   /** Whether it holds for all callers and all calls, so that no part of it is to be found. */
