@@ -126,7 +126,7 @@ public record Denial(
    * seconds, rounded up.
    */
   @Internal
-  public enum Value {
+  public enum Value implements JsonTemplate.Part {
     CODE("code", Denial::code),
     MESSAGE("message", Denial::message),
     STATUS("status", denial -> (long) denial.status()),
@@ -180,10 +180,8 @@ public record Denial(
       return placeholder;
     }
 
-    /**
-     * A text, a whole number as a Long, or a list of texts; null if the denial has no such value.
-     */
-    @Nullable Object of(Denial denial) {
+    @Override
+    public @Nullable Object of(Denial denial) {
       return value.apply(denial);
     }
 

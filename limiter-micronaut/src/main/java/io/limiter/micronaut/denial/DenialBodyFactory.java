@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.denial;
 
+import io.limiter.core.Outcome;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.config.TemplateConfiguration;
 import io.micronaut.context.BeanProvider;
@@ -17,14 +18,10 @@ import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.hateoas.JsonError;
 import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
-import io.micronaut.json.tree.JsonNode;
-import java.math.BigDecimal;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Creates the configured body, unless the application has its own {@link DenialBody}. */
@@ -35,6 +32,9 @@ public final class DenialBodyFactory {
   /** Micronaut's own, which is not public. */
   private static final String PROCESSOR =
       "io.micronaut.http.server.exceptions.response.DefaultErrorResponseProcessor";
+
+  /** Prefix of the problem types. */
+  private static final String TYPES = "https://iana.org/assignments/http-problem-types#";
 
   @Context // created at the start, so that a mistake in the template stops it
   @Requires(missingBeans = DenialBody.class)
@@ -54,19 +54,57 @@ public final class DenialBodyFactory {
     ApplicationBody application = new ApplicationBody(errors);
     return switch (form) {
       case APPLICATION -> application;
-      case PROBLEM -> new MachineReadableBody(new ProblemBody(), application);
-      case TEMPLATE -> new MachineReadableBody(new TemplateBody(fields(template)), application);
+      case PROBLEM -> problem(application);
+      case TEMPLATE -> {
+        JsonTemplate body = JsonTemplate.read(TemplateConfiguration.PREFIX, fields(template));
+        yield new ObjectBody(outcome -> body, MediaType.APPLICATION_JSON_TYPE, application);
+      }
     };
   }
 
   /**
-   * Whether this body depends on nothing but the denial and its request: not if it is the
-   * application's, or in a format of its own.
+   * {@code application/problem+json} as in RFC 9457, with the types of
+   * draft-ietf-httpapi-ratelimit-headers. The draft has none for duplicates, which are therefore
+   * about:blank with the title of the status, as the RFC requires.
+   *
+   * <p>Titles are always English, since the registry of the types defines them. The detail is in
+   * the language of the request.
+   *
+   * @param pages what a browser receives
    */
-  public static boolean isKnown(DenialBody body) {
-    return body instanceof MachineReadableBody
-        || (body instanceof ApplicationBody application
-            && application.application.get().getClass().getName().equals(PROCESSOR));
+  public static DenialBody problem(DenialBody pages) {
+    // All types have the violated policies. While the store is away no policy is known to be
+    // violated, and a banned subject may no longer violate any.
+    JsonTemplate limited = problem("quota-exceeded", "Quota Exceeded");
+    JsonTemplate banned = problem("abnormal-usage-detected", "Abnormal Usage Detected");
+    JsonTemplate unavailable = problem("temporary-reduced-capacity", "Temporary Reduced Capacity");
+    JsonTemplate duplicate = new JsonTemplate(problemFields("about:blank", Denial.Value.TITLE));
+    return new ObjectBody(
+        outcome ->
+            switch (outcome) {
+              case LIMITED -> limited;
+              case BANNED -> banned;
+              case UNAVAILABLE -> unavailable;
+              case DUPLICATE, ALLOWED -> duplicate;
+            },
+        MediaType.APPLICATION_JSON_PROBLEM_TYPE,
+        pages);
+  }
+
+  private static JsonTemplate problem(String type, String title) {
+    Map<String, @Nullable Object> problem = problemFields(TYPES + type, title);
+    problem.put("violated-policies", Denial.Value.VIOLATED);
+    return new JsonTemplate(problem);
+  }
+
+  private static Map<String, @Nullable Object> problemFields(String type, Object title) {
+    return JsonTemplate.object(
+        "type", type,
+        "title", title,
+        "status", Denial.Value.STATUS,
+        "detail", Denial.Value.MESSAGE,
+        "instance", Denial.Value.PATH,
+        "code", Denial.Value.CODE);
   }
 
   private static Map<String, @Nullable Object> fields(TemplateConfiguration template) {
@@ -88,7 +126,13 @@ public final class DenialBodyFactory {
    * browsers. In Micronaut's default format the code is the {@code logref}, whose purpose is to
    * name the error.
    */
-  static final class ApplicationBody implements DenialBody {
+  static final class ApplicationBody implements DirectBody {
+
+    /**
+     * {@link JsonError} as micronaut-jackson-databind and micronaut-serde write it, each with a
+     * list of errors and with a single one, as the application has configured it.
+     */
+    private static final List<JsonTemplate> LAYOUTS = layouts();
 
     // Not created at the start: a service that serves no HTTP may lack what it needs, such as JSON.
     private final BeanProvider<ErrorResponseProcessor<?>> application;
@@ -123,21 +167,64 @@ public final class DenialBodyFactory {
           .processResponse(error, response.status(HttpStatus.BAD_REQUEST.getCode(), reason))
           .status(denial.status(), reason);
     }
+
+    @Override
+    public MediaType type() {
+      return MediaType.APPLICATION_JSON_TYPE;
+    }
+
+    @Override
+    public List<JsonTemplate> layouts(Outcome outcome) {
+      return application.get().getClass().getName().equals(PROCESSOR) ? LAYOUTS : List.of();
+    }
+
+    private static List<JsonTemplate> layouts() {
+      JsonTemplate.Part uri = denial -> denial.request().getUri().toString();
+      Object link = JsonTemplate.object("href", uri, "templated", false);
+      Object self = JsonTemplate.object("self", link);
+      Object selfInList = JsonTemplate.object("self", List.of(link));
+      Object error = JsonTemplate.object("message", Denial.Value.MESSAGE);
+      Object errors = JsonTemplate.object("errors", List.of(error));
+      return Stream.of(
+              JsonTemplate.object(
+                  "message",
+                  Denial.Value.TITLE,
+                  "logref",
+                  Denial.Value.CODE,
+                  "_links",
+                  self,
+                  "_embedded",
+                  errors),
+              JsonTemplate.object(
+                  "_links",
+                  selfInList,
+                  "_embedded",
+                  errors,
+                  "message",
+                  Denial.Value.TITLE,
+                  "logref",
+                  Denial.Value.CODE),
+              JsonTemplate.object(
+                  "message", Denial.Value.MESSAGE, "logref", Denial.Value.CODE, "_links", self),
+              JsonTemplate.object(
+                  "_links", selfInList,
+                  "message", Denial.Value.MESSAGE,
+                  "logref", Denial.Value.CODE))
+          .map(JsonTemplate::new)
+          .toList();
+    }
   }
 
   /**
-   * A body for programs. A browser receives the application's error page instead; Micronaut's own
-   * processor distinguishes browsers from programs in the same way. HEAD requests receive no body.
+   * An object for programs. A browser receives the application's error page instead; Micronaut's
+   * own processor distinguishes browsers from programs in the same way. HEAD requests receive no
+   * body.
+   *
+   * @param templates the object for each outcome
    */
-  static final class MachineReadableBody implements DenialBody {
-
-    private final DenialBody body;
-    private final DenialBodyFactory.ApplicationBody pages;
-
-    MachineReadableBody(DenialBody body, DenialBodyFactory.ApplicationBody pages) {
-      this.body = body;
-      this.pages = pages;
-    }
+  private record ObjectBody(
+      Function<Outcome, JsonTemplate> templates, MediaType type, DenialBody pages)
+      implements DirectBody {
 
     @Override
     public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
@@ -146,185 +233,20 @@ public final class DenialBodyFactory {
       }
       return browser(denial.request())
           ? pages.write(denial, response)
-          : body.write(denial, response);
+          : response
+              .body(templates.apply(denial.verdict().outcome()).fill(denial))
+              .contentType(type);
+    }
+
+    @Override
+    public List<JsonTemplate> layouts(Outcome outcome) {
+      return List.of(templates.apply(outcome));
     }
 
     private static boolean browser(HttpRequest<?> request) {
       return request.accept().stream().anyMatch(MediaType.TEXT_HTML_TYPE::equals)
           && request.accept().stream()
               .noneMatch(type -> type.matchesExtension(MediaType.EXTENSION_JSON));
-    }
-  }
-
-  /**
-   * {@code application/problem+json} as in RFC 9457, with the types of
-   * draft-ietf-httpapi-ratelimit-headers. The draft has none for duplicates, which are therefore
-   * about:blank with the title of the status, as the RFC requires.
-   *
-   * <p>Titles are always English, since the registry of the types defines them. The detail is in
-   * the language of the request.
-   */
-  @Internal
-  public static final class ProblemBody implements DenialBody {
-
-    private static final String TYPES = "https://iana.org/assignments/http-problem-types#";
-
-    @Override
-    public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
-      Map<String, JsonNode> problem = new LinkedHashMap<>();
-      switch (denial.verdict().outcome()) {
-        case LIMITED -> type(problem, TYPES + "quota-exceeded", "Quota Exceeded");
-        case BANNED -> type(problem, TYPES + "abnormal-usage-detected", "Abnormal Usage Detected");
-        case UNAVAILABLE ->
-            type(problem, TYPES + "temporary-reduced-capacity", "Temporary Reduced Capacity");
-        case DUPLICATE, ALLOWED -> type(problem, "about:blank", denial.title());
-      }
-      problem.put("status", JsonNode.createNumberNode(denial.status()));
-      problem.put("detail", JsonNode.createStringNode(denial.message()));
-      problem.put("instance", JsonNode.createStringNode(denial.request().getPath()));
-      problem.put("code", JsonNode.createStringNode(denial.code()));
-      switch (denial.verdict().outcome()) {
-        // All types have the member. While the store is away no policy is known to be violated, and
-        // a
-        // banned subject may no longer violate any.
-        case LIMITED, BANNED, UNAVAILABLE ->
-            problem.put(
-                "violated-policies",
-                JsonNode.createArrayNode(
-                    denial.violated().stream().map(JsonNode::createStringNode).toList()));
-        case DUPLICATE, ALLOWED -> {}
-      }
-      // A tree keeps what the application's mapper leaves out, such as empty lists.
-      return response
-          .body(JsonNode.createObjectNode(problem))
-          .contentType(MediaType.APPLICATION_JSON_PROBLEM_TYPE);
-    }
-
-    private static void type(Map<String, JsonNode> problem, String type, String title) {
-      problem.put("type", JsonNode.createStringNode(type));
-      problem.put("title", JsonNode.createStringNode(title));
-    }
-  }
-
-  /** A body with the application's own fields: JSON with any names and nesting. */
-  static final class TemplateBody implements DenialBody {
-
-    private final TemplatePart template;
-
-    /**
-     * Reads the template once.
-     *
-     * @throws io.micronaut.context.exceptions.ConfigurationException if a placeholder is unknown,
-     *     with property, value and remedy
-     */
-    TemplateBody(Map<String, @Nullable Object> fields) {
-      this.template = TemplatePart.read(TemplateConfiguration.PREFIX, fields);
-    }
-
-    @Override
-    public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
-      return response.body(template.fill(denial)).contentType(MediaType.APPLICATION_JSON_TYPE);
-    }
-
-    /**
-     * One parsed value of a template. A text that is a single placeholder is replaced by that value
-     * with its JSON type; other texts remain texts.
-     */
-    @FunctionalInterface
-    interface TemplatePart {
-
-      /**
-       * The value for one denial. It is a tree, since an application's mapper might leave out
-       * nulls.
-       */
-      JsonNode fill(Denial denial);
-
-      /**
-       * Reads a configured value.
-       *
-       * @param property its property, for messages
-       */
-      static TemplatePart read(String property, @Nullable Object value) {
-        if (value instanceof Map<?, ?> map) {
-          Map<String, TemplatePart> fields = new LinkedHashMap<>();
-          map.forEach(
-              (name, field) ->
-                  fields.put(String.valueOf(name), read(property + "." + name, field)));
-          return denial -> {
-            Map<String, JsonNode> filled = new LinkedHashMap<>();
-            fields.forEach((name, field) -> filled.put(name, field.fill(denial)));
-            return JsonNode.createObjectNode(filled);
-          };
-        }
-        if (value instanceof List<?> list) {
-          List<TemplatePart> items = new ArrayList<>();
-          list.forEach(item -> items.add(read(property + "[" + items.size() + "]", item)));
-          return denial ->
-              JsonNode.createArrayNode(items.stream().map(item -> item.fill(denial)).toList());
-        }
-        if (value == null || value instanceof Boolean || value instanceof Number) {
-          JsonNode constant = node(value);
-          return denial -> constant;
-        }
-        return text(property, value.toString());
-      }
-
-      private static TemplatePart text(String property, String value) {
-        TextTemplate text;
-        try {
-          text = TextTemplate.parse(value);
-        } catch (IllegalArgumentException e) {
-          throw new ConfigurationException(
-              "%s = %s: %s".formatted(property, value, e.getMessage()), e);
-        }
-        Map<String, Denial.Value> values = new LinkedHashMap<>();
-        for (String name : text.names()) {
-          values.put(
-              name,
-              Denial.Value.named(name)
-                  .orElseThrow(() -> unknownPlaceholder(property, value, name)));
-        }
-        Denial.Value only = text.only().map(values::get).orElse(null);
-        if (only != null) {
-          return denial -> node(only.of(denial));
-        }
-        return denial ->
-            JsonNode.createStringNode(
-                text.fill(
-                    name -> {
-                      Denial.Value known = values.get(name);
-                      return known == null ? "" : known.text(denial);
-                    }));
-      }
-
-      private static ConfigurationException unknownPlaceholder(
-          String property, String value, String name) {
-        return new ConfigurationException(
-            "%s = %s: unknown placeholder {%s}: use %s, or write {{ for a brace"
-                .formatted(
-                    property,
-                    value,
-                    name,
-                    Arrays.stream(Denial.Value.values())
-                        .map(known -> "{" + known.placeholder() + "}")
-                        .collect(Collectors.joining(", "))));
-      }
-
-      private static JsonNode node(@Nullable Object value) {
-        if (value == null) {
-          return JsonNode.nullNode();
-        }
-        if (value instanceof Boolean truth) {
-          return JsonNode.createBooleanNode(truth);
-        }
-        if (value instanceof Number number) {
-          return JsonNode.createNumberNode(new BigDecimal(number.toString()));
-        }
-        if (value instanceof List<?> items) {
-          return JsonNode.createArrayNode(items.stream().map(TemplatePart::node).toList());
-        }
-        return JsonNode.createStringNode(value.toString());
-      }
     }
   }
 }

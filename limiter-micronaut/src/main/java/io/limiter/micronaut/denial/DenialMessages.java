@@ -150,12 +150,6 @@ public class DenialMessages {
     return source.interpolate(text, MessageContext.of(language, values));
   }
 
-  /** Whether a message is only a key, so that its text depends on the language of the request. */
-  @Internal
-  public static boolean isKey(String message) {
-    return key(message) != null;
-  }
-
   /** The key, if the message is nothing else; null if it is a text. */
   private static @Nullable String key(String message) {
     int last = message.length() - 1;
@@ -167,8 +161,7 @@ public class DenialMessages {
   }
 
   /** The language in which keys are looked up for a request. */
-  @Internal
-  public Locale language(HttpRequest<?> request) {
+  private Locale language(HttpRequest<?> request) {
     try {
       Locale resolved = locales.resolveOrDefault(request);
       return resolved.equals(request.getLocale().orElse(null))

@@ -6,7 +6,6 @@ import io.limiter.micronaut.exception.DuplicateSubmissionException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.exception.LimiterUnavailableException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
-import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.StaticMessageSource;
@@ -14,6 +13,7 @@ import io.micronaut.context.exceptions.BeanContextException;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.core.util.PathMatcher;
+import io.micronaut.core.util.SupplierUtil;
 import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MutableHttpHeaders;
@@ -35,13 +35,16 @@ import io.micronaut.web.router.RouteAttributes;
 import io.micronaut.web.router.RouteBuilder;
 import io.micronaut.web.router.RouteInfo;
 import jakarta.inject.Singleton;
-import java.time.LocalDateTime;
-import java.time.ZoneId;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -54,24 +57,15 @@ import java.util.stream.Stream;
 @Singleton
 final class DirectDenials {
 
-  private static final long MILLIS = 1_000;
-
   private final BeanContext beans;
   private final HttpServerConfiguration server;
   private final LimitDeniedHandler handler;
   private final Optional<MessageBodyHandlerRegistry> writers;
 
-  // What the application does itself with denied requests: known once the server runs, since its
-  // routes are complete then. Two threads may look at once, and both write the same, before the
-  // flag; so the collections are immutable.
-  private volatile boolean knowsApplication;
-  private Set<Class<?>> ours = Set.of();
-  private List<ErrorRoute> errors = List.of();
-  private boolean makesParts;
-  private List<ResponseFilters> filters = List.of();
+  /** Known once the server runs, since its routes are complete then. */
+  private final Supplier<Application> application = SupplierUtil.memoized(this::lookAtApplication);
 
-  private volatile long dateSecond;
-  private volatile String dateText = "";
+  private volatile DateField date = new DateField(0, "");
 
   DirectDenials(
       BeanContext beans,
@@ -85,26 +79,17 @@ final class DirectDenials {
   }
 
   /** The response to this request; empty if the application is to receive the exception. */
-  Optional<MutableHttpResponse<?>> respond(
-      HttpRequest<?> request, LimitDeniedException denied, LimitPlan plan) {
-    if (!knowsApplication) {
-      lookAtApplication();
-    }
-    if (applicationWants(denied, request)) {
+  Optional<MutableHttpResponse<?>> respond(HttpRequest<?> request, LimitDeniedException denied) {
+    Application known = application.get();
+    if (known.handles(denied, request)) {
       return Optional.empty();
     }
+    Optional<DenialBytes> bytes = known.receives(request) ? Optional.empty() : known.bytes();
     MutableHttpResponse<?> response =
-        applicationSees(request)
-            ? handler.handle(request, denied)
-            : kinds(plan).respond(request, denied);
+        bytes.isPresent() ? bytes.get().respond(request, denied) : handler.handle(request, denied);
     RouteAttributes.setException(response, denied);
     writeServerFields(response.getHeaders());
     return Optional.of(response);
-  }
-
-  /** The kinds of denials of a plan, which are forgotten with it. */
-  EncodedDenials kinds(LimitPlan plan) {
-    return plan.derived(EncodedDenials.class, () -> new EncodedDenials(handler, writers));
   }
 
   /** As the server writes them into each response of a route or a handler. */
@@ -122,29 +107,20 @@ final class DirectDenials {
 
   /** The text of a second is formatted once. */
   private void writeDate(MutableHttpHeaders headers) {
-    long second = System.currentTimeMillis() / MILLIS;
-    if (second == dateSecond) {
-      headers.set(HttpHeaders.DATE, dateText); // or that of a later second, which has begun then
-      return;
+    long second = Instant.now().getEpochSecond();
+    DateField written = date;
+    if (written.second() != second) {
+      OffsetDateTime time = Instant.ofEpochSecond(second).atOffset(ZoneOffset.UTC);
+      written = new DateField(second, DateTimeFormatter.RFC_1123_DATE_TIME.format(time));
+      date = written;
     }
-    headers.date(LocalDateTime.now(ZoneId.systemDefault()));
-    String text = headers.get(HttpHeaders.DATE);
-    if (text != null && second == System.currentTimeMillis() / MILLIS) {
-      keepDate(second, text);
-    }
+    headers.set(HttpHeaders.DATE, written.text());
   }
 
-  private synchronized void keepDate(long second, String text) {
-    if (second > dateSecond) {
-      dateText = text;
-      dateSecond = second;
-    }
-  }
-
-  private void lookAtApplication() {
+  private Application lookAtApplication() {
     boolean receivesAll =
         server.isLogHandledExceptions() || server.getThreadSelection() != ThreadSelection.MANUAL;
-    ours =
+    return new Application(
         receivesAll
             ? Set.of()
             : Stream.of(
@@ -153,17 +129,18 @@ final class DirectDenials {
                     DuplicateSubmissionException.class,
                     LimiterUnavailableException.class)
                 .filter(this::isHandledByUs)
-                .collect(Collectors.toUnmodifiableSet());
-    errors =
+                .collect(Collectors.toUnmodifiableSet()),
         beans.getBeansOfType(RouteBuilder.class).stream()
             .flatMap(routes -> routes.getErrorRoutes().stream())
-            .toList();
-    makesParts =
-        !handler.isKnown()
-            || !areAll(JsonErrorResponseBodyProvider.class, DirectDenials::isUsual)
-            || !areAll(MessageSource.class, DirectDenials::isConstant);
-    filters = List.copyOf(ResponseFilters.of(beans, server));
-    knowsApplication = true;
+            .toList(),
+        ResponseFilters.of(beans, server),
+        handler
+            .directBody()
+            .filter(
+                body ->
+                    areAll(JsonErrorResponseBodyProvider.class, DirectDenials::isUsual)
+                        && areAll(MessageSource.class, DirectDenials::isConstant))
+            .map(body -> new DenialBytes(handler, body, writers)));
   }
 
   private boolean areAll(Class<?> type, Predicate<Object> are) {
@@ -198,47 +175,64 @@ final class DirectDenials {
     }
   }
 
-  /** Whether the application is to receive the exception. */
-  private boolean applicationWants(LimitDeniedException denied, HttpRequest<?> request) {
-    if (!ours.contains(denied.getClass())) {
-      return true;
-    }
-    for (ErrorRoute error : errors) {
-      if (error.exceptionType().isInstance(denied) && isFor(error, request)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /** A method of one controller is for its routes alone. */
-  private static boolean isFor(ErrorRoute error, HttpRequest<?> request) {
-    Class<?> controller = error.originatingType();
-    return controller == null
-        || RouteAttributes.getRouteInfo(request)
-            .map(RouteInfo::getDeclaringType)
-            .filter(type -> controller.isAssignableFrom(type) || type.isAssignableFrom(controller))
-            .isPresent();
+  private static boolean isOf(Class<?> type, String packages) {
+    return type.getName().startsWith(packages);
   }
 
   /**
-   * Whether the application has a part in the response to a request: makes a part of its body, or
-   * has a filter that receives it, and so may look at the object that is its body.
+   * The field of one second.
+   *
+   * @param second since the epoch
    */
-  private boolean applicationSees(HttpRequest<?> request) {
-    if (makesParts) {
-      return true;
-    }
-    for (ResponseFilters filter : filters) {
-      if (filter.receive(request)) {
+  private record DateField(long second, String text) {}
+
+  /**
+   * What the application does itself with denied requests.
+   *
+   * @param ours the exceptions for which the server has no handler of the application
+   * @param errors its error routes
+   * @param filters its filters that receive responses
+   * @param bytes writes responses; empty if the application makes a part of them
+   */
+  private record Application(
+      Set<Class<?>> ours,
+      List<ErrorRoute> errors,
+      List<ResponseFilters> filters,
+      Optional<DenialBytes> bytes) {
+
+    /** Whether it is to receive the exception. */
+    boolean handles(LimitDeniedException denied, HttpRequest<?> request) {
+      if (!ours.contains(denied.getClass())) {
         return true;
       }
+      for (ErrorRoute error : errors) {
+        if (error.exceptionType().isInstance(denied) && isFor(error, request)) {
+          return true;
+        }
+      }
+      return false;
     }
-    return false;
-  }
 
-  private static boolean isOf(Class<?> type, String packages) {
-    return type.getName().startsWith(packages);
+    /** A method of one controller is for its routes alone. */
+    private static boolean isFor(ErrorRoute error, HttpRequest<?> request) {
+      Class<?> controller = error.originatingType();
+      return controller == null
+          || RouteAttributes.getRouteInfo(request)
+              .map(RouteInfo::getDeclaringType)
+              .filter(
+                  type -> controller.isAssignableFrom(type) || type.isAssignableFrom(controller))
+              .isPresent();
+    }
+
+    /** Whether a filter receives the response, and so may look at the object that is its body. */
+    boolean receives(HttpRequest<?> request) {
+      for (ResponseFilters filter : filters) {
+        if (filter.receive(request)) {
+          return true;
+        }
+      }
+      return false;
+    }
   }
 
   /**
@@ -308,18 +302,11 @@ final class DirectDenials {
 
     boolean receive(HttpRequest<?> request) {
       for (String pattern : patterns) {
-        if (mayMatch(pattern, request.getPath())
-            && PathMatcher.ANT.matches(pattern, request.getPath())) {
+        if (PathMatcher.ANT.matches(pattern, request.getPath())) {
           return true;
         }
       }
       return patterns.isEmpty();
-    }
-
-    /** Most paths have not even the last part of a pattern, and need not be cut into parts. */
-    private static boolean mayMatch(String pattern, String path) {
-      String last = pattern.substring(pattern.lastIndexOf('/') + 1);
-      return last.indexOf('*') >= 0 || last.indexOf('?') >= 0 || path.contains(last);
     }
   }
 }

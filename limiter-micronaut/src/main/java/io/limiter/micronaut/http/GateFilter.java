@@ -194,7 +194,7 @@ public final class GateFilter implements ConditionalFilter {
     @Override
     protected Optional<MutableHttpResponse<?>> deny(LimitDeniedException denial) {
       Optional<MutableHttpResponse<?>> response =
-          inContext(() -> gate.denials.respond(http, denial, plan()));
+          inContext(() -> gate.denials.respond(http, denial));
       if (response.isEmpty()) {
         throw denial; // which the application answers
       }

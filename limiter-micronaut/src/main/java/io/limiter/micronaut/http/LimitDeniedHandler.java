@@ -6,8 +6,8 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
-import io.limiter.micronaut.denial.DenialBodyFactory;
 import io.limiter.micronaut.denial.DenialMessages;
+import io.limiter.micronaut.denial.DirectBody;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.micronaut.context.annotation.Secondary;
@@ -19,9 +19,9 @@ import io.micronaut.http.annotation.Produces;
 import io.micronaut.http.server.exceptions.ExceptionHandler;
 import jakarta.inject.Singleton;
 import java.util.EnumMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -62,7 +62,10 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
   @Override
   public MutableHttpResponse<?> handle(
       @SuppressWarnings("rawtypes") HttpRequest request, LimitDeniedException denied) {
-    Denial denial = denial(request, denied);
+    return respond(denial(request, denied));
+  }
+
+  MutableHttpResponse<?> respond(Denial denial) {
     try {
       return Objects.requireNonNull(
           body.write(denial, begun(denial)), "it returned null: let it return the response");
@@ -75,11 +78,12 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
     }
   }
 
-  private static MutableHttpResponse<?> begun(Denial denial) {
+  static MutableHttpResponse<?> begun(Denial denial) {
     return HttpResponseFactory.INSTANCE.status(denial.status(), denial.title());
   }
 
-  private Denial denial(HttpRequest<?> request, LimitDeniedException denied) {
+  /** A denied request and the contents of its response. */
+  Denial denial(HttpRequest<?> request, LimitDeniedException denied) {
     DenialText text = text(denied);
     int status = text.status().orElseThrow();
     String code = text.code().orElseThrow();
@@ -124,23 +128,16 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
     }
   }
 
-  /** Whether the response is the same in all languages. */
-  boolean isInOneLanguage(LimitDeniedException denied) {
-    return !DenialMessages.isKey(text(denied).message().orElseThrow());
-  }
-
-  /** The language of the responses to a request, if they depend on it. */
-  Locale language(HttpRequest<?> request) {
-    return messages.language(request);
-  }
-
   /**
-   * Whether the responses depend on nothing but the request and its denial: not if the application
-   * makes them, or their bodies or messages.
+   * The body, if the responses depend on nothing but the request and its denial: empty if the
+   * application makes them, or their bodies or messages.
    */
-  boolean isKnown() {
+  Optional<DirectBody> directBody() {
     return getClass() == LimitDeniedHandler.class
-        && messages.getClass() == DenialMessages.class
-        && DenialBodyFactory.isKnown(body);
+            && messages.getClass() == DenialMessages.class
+            && body instanceof DirectBody direct
+            && !direct.layouts(Outcome.LIMITED).isEmpty()
+        ? Optional.of(direct)
+        : Optional.empty();
   }
 }

@@ -64,7 +64,6 @@ public final class LimitPlan {
   private final boolean waits;
   private final boolean countsByCompletion;
 
-  private volatile @Nullable Object derived;
   // By the conditions that do not limit a call.
   private final BoundedCache<Set<Condition>, LimitPlan> parts =
       new BoundedCache<>(MAX_PARTS, this::without);
@@ -177,22 +176,10 @@ public final class LimitPlan {
   }
 
   /**
-   * What another part of the limiter makes of this plan, once, and what is forgotten with it.
+   * }
    *
-   * @param type of this type there is one
+   * <p>/** Whether it holds for all callers and all calls, so that no part of it is to be found.
    */
-  public <T> T derived(Class<T> type, Supplier<T> make) {
-    Object known = derived;
-    if (known == null) {
-      synchronized (this) {
-        known = derived == null ? make.get() : derived;
-        derived = known;
-      }
-    }
-    return type.cast(known);
-  }
-
-  /** Whether it holds for all callers and all calls, so that no part of it is to be found. */
   public boolean isSameForAll() {
     return conditions().isEmpty() && tiers.isEmpty() && !exempts;
   }

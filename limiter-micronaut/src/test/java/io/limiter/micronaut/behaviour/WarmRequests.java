@@ -27,8 +27,7 @@ import org.jacoco.core.data.ExecutionDataReader;
 
 /**
  * A process of {@link ClassesOfARequestTest}: warms a service up, then prints which probes one
- * admitted request hits, one denied request after a pause, and one right after it, each as a line
- * of Base64.
+ * admitted request hits, and one denied request, each as a line of Base64.
  */
 final class WarmRequests {
 
@@ -66,8 +65,6 @@ final class WarmRequests {
       }
       awaitRest(probes);
       print(probes, 200, client, much);
-      print(probes, 429, client, little);
-      // Right after that one: the next check of the response is a second away.
       print(probes, 429, client, little);
     }
   }

@@ -4,6 +4,14 @@ package io.limiter.micronaut.http;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.SerializableString;
+import com.fasterxml.jackson.core.io.CharacterEscapes;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializerProvider;
+import com.fasterxml.jackson.databind.module.SimpleModule;
+import com.fasterxml.jackson.databind.ser.std.StdSerializer;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.Outcome;
@@ -15,22 +23,19 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.denial.Denial;
-import io.limiter.micronaut.denial.DenialBody;
-import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
-import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Property;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.event.BeanCreatedEvent;
+import io.micronaut.context.event.BeanCreatedEventListener;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.type.Argument;
 import io.micronaut.http.HttpMethod;
 import io.micronaut.http.HttpRequest;
-import io.micronaut.http.MediaType;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
@@ -44,6 +49,7 @@ import io.micronaut.http.simple.SimpleHttpRequest;
 import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Singleton;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpResponse;
 import java.time.Duration;
@@ -59,16 +65,16 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A response that is filled from parts is, byte for byte, the one that is made for the request. */
-class DenialPartsTest {
+/** A denial that is written as bytes is the response that the handler makes, byte for byte. */
+class DenialBytesTest {
 
-  private static final String SPEC = "DenialParts";
+  private static final String SPEC = "DenialBytes";
 
   private static final Rule MINUTE = SlidingWindowLogRule.of(10, Duration.ofMinutes(1));
   private static final Rule HOUR = SlidingWindowLogRule.of(20, Duration.ofHours(1));
@@ -79,173 +85,208 @@ class DenialPartsTest {
       DenialText.message(
           "{code} {policy} {violated} {limit} {remaining} {window} {method} {path} {retryAfter} {banned} ünd {{");
 
+  /** Without a wait this message is empty. */
+  private static final DenialText EMPTY = DenialText.message("{retryAfter}");
+
   private static final List<String> PATHS =
       List.of(
           "/a",
-          "/a?q=1&r=%22%5C%0A<",
-          "/a/%C3%A9/%zz/é/✋/\u0001",
-          "/a'b;c=d,e$f(g)*!~@:&/\"/\\/</>/{}/|^`",
-          "/" + "long/".repeat(2_000));
+          "/a?q=1&r=%22%5C%0A'b'",
+          "/a/%C3%A9/é/✋/😀",
+          "/a'b;c=d,e$f(g)*!~@:&",
+          "/" + "long/😀é".repeat(2_000));
 
-  private final AtomicLong nanos = new AtomicLong();
-
-  /** A body whose first part is the same each time, and whose second is not. */
-  @Singleton
-  @Requires(property = "spec.name", value = SPEC + "Counting")
-  static class Counting implements DenialBody {
-
-    private final AtomicInteger written = new AtomicInteger();
-
-    @Override
-    public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
-      return response
-          .contentType(MediaType.APPLICATION_JSON_TYPE)
-          .body(Map.of("number", written.incrementAndGet()));
-    }
-  }
+  /** Of these Java makes no URI. */
+  private static final List<String> NO_URIS = List.of("/%zz/\u0001", "/\"/\\/</>/{}/|^`");
 
   @ParameterizedTest
   @ValueSource(strings = {"application", "problem", "template"})
-  void itIsTheSameForEachKindOfDenialFormatAndLanguage(String format) throws Exception {
-    try (EmbeddedServer server = start(SPEC, format)) {
-      EncodedDenials kinds = kinds(server);
-      int filled = 0;
+  void itIsTheSameForEachOutcomeLanguageAndCharacter(String format) {
+    assertSame(format, Map.of());
+  }
+
+  /** By the JSON mapper of this class path. */
+  static void assertSame(String format, Map<String, Object> settings) {
+    try (EmbeddedServer server = start(format, settings)) {
       for (LimitDeniedException denied : denials(60)) {
         for (String language : new String[] {"", "en", "zh-CN", "zh-TW,en;q=0.5"}) {
-          if (kinds.size() > EncodedDenials.MOST / 2) {
-            kinds = kinds(server);
+          DenialBytes bytes = bytes(server);
+          assertThat(isWritten(server, bytes, get("/first", language), denied)).isFalse();
+          if (bytes.respond(get("/a", language), denied).body() instanceof JsonError
+              && denied.text().equals(EMPTY)) {
+            continue; // the mapper leaves an empty message out
           }
-          prove(kinds, request(HttpMethod.GET, "/first", language, ""), denied);
-          for (String accept : new String[] {"", "application/json", "*/*"}) {
-            for (String path : PATHS) {
-              filled +=
-                  same(server, kinds, request(HttpMethod.GET, path, language, accept), denied)
-                      ? 1
-                      : 0;
-            }
-          }
-          for (LimitDeniedException other : List.of(again(denied, 7), again(denied, 4_711))) {
-            assertThat(same(server, kinds, request(HttpMethod.GET, "/other", language, ""), other))
-                .as("%s in %s is filled", other.verdict(), language)
+          for (String path : PATHS) {
+            assertThat(isWritten(server, bytes, get(path, language), denied))
+                .as("%s of %s in %s", denied.verdict(), path, language)
                 .isTrue();
+          }
+          for (String path : NO_URIS) {
+            assertThat(isWritten(server, bytes, get(path, language), denied))
+                .isEqualTo(!format.equals("application"));
           }
         }
       }
-      // Paths of plain characters, and a URI has to be valid as well.
-      int plain = format.equals("application") ? 2 : 3;
-      assertThat(filled).isEqualTo(denials(60).size() * 4 * 3 * plain);
+    }
+  }
+
+  @Test
+  void theHandlerMakesOneResponseOfEachShape() {
+    try (EmbeddedServer server = start("template", Map.of())) {
+      DenialBytes bytes = bytes(server);
+      int made = 0;
+      for (long seconds = 1; seconds <= 20; seconds++) {
+        for (LimitDeniedException denied : denials(seconds)) {
+          made += isWritten(server, bytes, get("/" + seconds, "en"), denied) ? 0 : 1;
+        }
+      }
+      assertThat(made).isLessThan(denials(1).size());
     }
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"application", "problem", "template"})
-  void methodsDifferAndHeadAndBrowsersHaveNoParts(String format) throws Exception {
-    try (EmbeddedServer server = start(SPEC, format)) {
-      EncodedDenials kinds = kinds(server);
+  void theHandlerRespondsToHeadAndToBrowsers(String format) {
+    try (EmbeddedServer server = start(format, Map.of())) {
+      DenialBytes bytes = bytes(server);
       LimitDeniedException denied = denials(60).get(0);
-      prove(kinds, request(HttpMethod.GET, "/a", "", ""), denied);
+      assertThat(isWritten(server, bytes, get("/a", ""), denied)).isFalse();
 
-      assertThat(same(server, kinds, request(HttpMethod.GET, "/b", "", ""), denied)).isTrue();
-      assertThat(same(server, kinds, request(HttpMethod.POST, "/b", "", ""), denied)).isFalse();
-      assertThat(same(server, kinds, request(HttpMethod.HEAD, "/b", "", ""), denied)).isFalse();
-      assertThat(same(server, kinds, request(HttpMethod.GET, "/b", "", "text/html"), denied))
+      assertThat(isWritten(server, bytes, request(HttpMethod.GET, "/b", "", "*/*"), denied))
+          .isTrue();
+      assertThat(isWritten(server, bytes, request(HttpMethod.POST, "/b", "", ""), denied)).isTrue();
+      assertThat(isWritten(server, bytes, request(HttpMethod.HEAD, "/b", "", ""), denied))
           .isFalse();
-      assertThat(kinds.size()).isEqualTo(2);
-    }
-  }
-
-  @Test
-  void aBodyThatIsDifferentEachTimeIsNeverFilled() throws Exception {
-    try (EmbeddedServer server = start(SPEC + "Counting", "application")) {
-      EncodedDenials kinds = kinds(server);
-      LimitDeniedException denied = denials(60).get(0);
-      HttpRequest<?> request = request(HttpMethod.GET, "/a", "", "");
-      for (int i = 0; i < 10; i++) {
-        nanos.addAndGet(Duration.ofSeconds(2).toNanos());
-        assertThat(kinds.respond(request, denied).body()).isInstanceOf(Map.class);
+      for (String pages : List.of("text/html", "application/json, text/html")) {
+        assertThat(isWritten(server, bytes, request(HttpMethod.GET, "/b", "", pages), denied))
+            .isFalse();
       }
-      assertThat(kinds.areFilled()).isFalse();
+    }
+  }
+
+  /** The first request of a flood decides nothing for those that follow if its URI is invalid. */
+  @Test
+  void aDenialThatCannotBeWrittenDecidesNothing() {
+    try (EmbeddedServer server = start("application", Map.of())) {
+      DenialBytes bytes = bytes(server);
+      LimitDeniedException denied = denials(60).get(0);
+      assertThat(isWritten(server, bytes, get(NO_URIS.get(0), ""), denied)).isFalse();
+      assertThat(isWritten(server, bytes, get("/a", ""), denied)).isFalse();
+      assertThat(isWritten(server, bytes, get("/a", ""), denied)).isTrue();
     }
   }
 
   @Test
-  void aTimeOfDayIsNeverFilled() throws Exception {
-    try (EmbeddedServer server =
-        start(
-            SPEC,
-            Map.of(
-                "limiter.denial.body", "template", "limiter.denial.template.at", "{timestamp}"))) {
-      EncodedDenials kinds = kinds(server);
-      LimitDeniedException denied = denials(60).get(0);
-      HttpRequest<?> request = request(HttpMethod.GET, "/a", "", "");
-      var unused = kinds.respond(request, denied);
-      nanos.addAndGet(Duration.ofSeconds(2).toNanos());
-      long begun = System.currentTimeMillis();
-      while (System.currentTimeMillis() <= begun + 1) {
-        Thread.onSpinWait();
+  void anErrorThatIsNoListIsWritten() {
+    assertSame("application", Map.of("jackson.always-serialize-errors-as-list", false));
+  }
+
+  /** Escapes more, or adds something to each response. */
+  @Singleton
+  @Requires(property = "test.mapper")
+  static class OwnMapper implements BeanCreatedEventListener<ObjectMapper> {
+
+    private final String own;
+
+    OwnMapper(@Property(name = "test.mapper") String own) {
+      this.own = own;
+    }
+
+    @Override
+    public ObjectMapper onCreated(BeanCreatedEvent<ObjectMapper> event) {
+      ObjectMapper mapper = event.getBean();
+      switch (own) {
+        case "ascii" ->
+            mapper.getFactory().enable(JsonWriteFeature.ESCAPE_NON_ASCII.mappedFeature());
+        case "html" -> mapper.getFactory().setCharacterEscapes(new HtmlEscapes());
+        case "pairs" ->
+            mapper.getFactory().enable(JsonGenerator.Feature.COMBINE_UNICODE_SURROGATES_IN_UTF8);
+        case "numbers" ->
+            mapper.getFactory().enable(JsonWriteFeature.WRITE_NUMBERS_AS_STRINGS.mappedFeature());
+        case "time" -> mapper.registerModule(new SimpleModule().addSerializer(new Timed()));
+        default -> throw new IllegalArgumentException(own);
       }
-      unused = kinds.respond(request, denied);
-      assertThat(kinds.areFilled()).isFalse();
+      return mapper;
     }
   }
 
-  /** Its parts are looked at again each second. */
-  @Test
-  void aMessageThatChangesEndsIt() throws Exception {
-    try (EmbeddedServer server = start(SPEC, "application")) {
-      AtomicInteger part = new AtomicInteger();
-      LimitDeniedHandler usual = handler(server);
-      EncodedDenials kinds =
-          new EncodedDenials(
-              new LimitDeniedHandler(
-                  server.getApplicationContext().getBean(DenialConfiguration.class),
-                  server.getApplicationContext().getBean(DenialMessages.class),
-                  (denial, response) ->
-                      response
-                          .contentType(MediaType.APPLICATION_JSON_TYPE)
-                          .body(Map.of("part", part.get()))),
-              writers(server),
-              nanos::get);
-      LimitDeniedException denied = denials(60).get(0);
-      HttpRequest<?> request = request(HttpMethod.GET, "/a", "", "");
-      assertThat(usual.isKnown()).isTrue();
-      prove(kinds, request, denied);
-      part.set(1);
-      assertThat(kinds.respond(request, denied).body()).isInstanceOf(byte[].class);
+  /** For texts that are written into a page. */
+  private static final class HtmlEscapes extends CharacterEscapes {
 
-      nanos.addAndGet(Duration.ofSeconds(1).toNanos());
-      assertThat(kinds.respond(request, denied).body()).isEqualTo(Map.of("part", 1));
-      assertThat(kinds.respond(request, denied).body()).isEqualTo(Map.of("part", 1));
-      assertThat(kinds.areFilled()).isFalse();
+    private static final long serialVersionUID = 1;
+
+    @Override
+    public int[] getEscapeCodesForAscii() {
+      int[] codes = standardAsciiEscapesForJSON();
+      codes['&'] = ESCAPE_STANDARD;
+      return codes;
+    }
+
+    @Override
+    public @Nullable SerializableString getEscapeSequence(int character) {
+      return null;
     }
   }
 
-  @Test
-  void kindsAreBounded() throws Exception {
-    try (EmbeddedServer server = start(SPEC, "application")) {
-      EncodedDenials kinds = kinds(server);
-      LimitDeniedException denied = denials(60).get(0);
-      for (int i = 0; i < 3 * EncodedDenials.MOST; i++) {
-        var unused =
-            kinds.respond(
-                request(
-                    HttpMethod.GET, "/a", "x" + (char) ('a' + i % 26) + (char) ('a' + i / 26), ""),
-                denied);
+  /** Adds the time. */
+  private static final class Timed extends StdSerializer<JsonError> {
+
+    private static final long serialVersionUID = 1;
+
+    Timed() {
+      super(JsonError.class);
+    }
+
+    @Override
+    public void serialize(JsonError error, JsonGenerator json, SerializerProvider provider)
+        throws IOException {
+      json.writeStartObject();
+      json.writeStringField("message", error.getMessage());
+      json.writeNumberField("at", System.nanoTime());
+      json.writeEndObject();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "application,test.mapper,ascii",
+    "problem,test.mapper,ascii",
+    "template,test.mapper,ascii",
+    "application,test.mapper,html",
+    "problem,test.mapper,html",
+    "template,test.mapper,html",
+    "problem,test.mapper,numbers",
+    "template,test.mapper,numbers",
+    "application,test.mapper,time",
+    "application,jackson.serialization.indent-output,true",
+    "problem,jackson.serialization.indent-output,true",
+    "template,jackson.serialization.indent-output,true",
+    "application,jackson.serialization-inclusion,ALWAYS",
+    "application,test.mapper,pairs",
+    "problem,test.mapper,pairs",
+    // Nothing shows which characters the mapper escapes.
+    "template,limiter.denial.template,{path}"
+  })
+  void theHandlerRespondsWhereTheApplicationsMapperIsUsed(
+      String format, String property, String value) {
+    Map<String, Object> settings =
+        property.equals("limiter.denial.template")
+            ? Map.of("test.fields", false, property + ".path", value)
+            : Map.of(property, value);
+    try (EmbeddedServer server = start(format, settings)) {
+      DenialBytes bytes = bytes(server);
+      for (LimitDeniedException denied : denials(60)) {
+        for (int i = 0; i < 3; i++) {
+          assertThat(bytes.respond(get("/a", ""), denied).body()).isNotInstanceOf(byte[].class);
+        }
       }
-      assertThat(kinds.size()).isEqualTo(EncodedDenials.MOST);
-
-      nanos.addAndGet(Duration.ofSeconds(2).toNanos());
-      prove(kinds, request(HttpMethod.GET, "/a", "en", ""), denied);
-      assertThat(kinds.areFilled()).as("a language that comes later, too").isTrue();
-      assertThat(kinds.size()).isEqualTo(EncodedDenials.MOST);
     }
   }
 
   @Test
   void noCallerReceivesThePathOrTheSecondsOfAnother() throws Exception {
-    try (EmbeddedServer server = start(SPEC, "template")) {
-      EncodedDenials kinds =
-          new EncodedDenials(handler(server), writers(server)); // by the clock, while others fill
+    try (EmbeddedServer server = start("template", Map.of())) {
+      DenialBytes bytes = bytes(server);
       ExecutorService threads = Executors.newFixedThreadPool(8);
       try {
         List<Callable<Void>> callers = new ArrayList<>();
@@ -257,7 +298,7 @@ class DenialPartsTest {
                   String path = PATHS.get(random.nextInt(PATHS.size())) + random.nextLong();
                   LimitDeniedException denied =
                       denials(1 + random.nextLong(90_000)).get(random.nextInt(3));
-                  same(server, kinds, request(HttpMethod.GET, path, "", ""), denied);
+                  isWritten(server, bytes, get(path, ""), denied);
                 }
                 return null;
               });
@@ -272,7 +313,7 @@ class DenialPartsTest {
   }
 
   /** One call of all. */
-  @Controller("/parts")
+  @Controller("/bytes")
   @Requires(property = "spec.name", value = SPEC + "Http")
   static class Routes {
     @Get("/{+rest}")
@@ -283,7 +324,7 @@ class DenialPartsTest {
   }
 
   /** Changes the object that is the body. */
-  @ServerFilter("/parts/**")
+  @ServerFilter("/bytes/**")
   @Requires(property = "spec.name", value = SPEC + "Http")
   @Requires(property = "test.filter")
   static class Linking {
@@ -299,32 +340,19 @@ class DenialPartsTest {
   @Test
   void inAFloodEachResponseHasItsOwnLinkAndType() {
     try (HttpService service = HttpService.start(SPEC + "Http", Map.of())) {
-      assertThat(service.status("/parts/first")).isEqualTo(200);
-      assertThat(service.status("/parts/alone")).isEqualTo(429); // two at once may make two kinds
-      EncodedDenials kinds = kinds(service);
-      for (int round = 0; round < 1_000 && !kinds.areFilled(); round++) {
-        flood(service, 8);
-      }
-      assertThat(kinds.areFilled()).isTrue();
+      assertThat(service.status("/bytes/first")).isEqualTo(200);
       flood(service, 300);
-      assertThat(kinds.size()).isEqualTo(1);
     }
   }
 
-  /** The field is not a part, since one kind may be decided by several. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void aFilledResponseStatesWhatDecidedIfItIsWanted(boolean debug) {
+  void itStatesWhatDecidedIfThatIsWanted(boolean debug) {
     try (HttpService service =
         HttpService.start(SPEC + "Http", Map.of("limiter.headers.debug", debug))) {
-      assertThat(service.status("/parts/first")).isEqualTo(200);
-      EncodedDenials kinds = kinds(service);
-      for (int round = 0; round < 1_000 && !kinds.areFilled(); round++) {
-        flood(service, 8);
-      }
-      assertThat(kinds.areFilled()).isTrue();
+      assertThat(service.status("/bytes/first")).isEqualTo(200);
       for (int i = 0; i < 20; i++) {
-        assertThat(service.get("/parts/x").headers().allValues("X-Decided-By"))
+        assertThat(service.get("/bytes/x").headers().allValues("X-Decided-By"))
             .isEqualTo(debug ? List.of("STORE") : List.of());
       }
     }
@@ -333,11 +361,10 @@ class DenialPartsTest {
   @Test
   void aFilterThatReceivesResponsesReceivesTheBodyThatItKnows() {
     try (HttpService service = HttpService.start(SPEC + "Http", Map.of("test.filter", true))) {
-      assertThat(service.status("/parts/first")).isEqualTo(200);
+      assertThat(service.status("/bytes/first")).isEqualTo(200);
       for (int i = 0; i < 20; i++) {
-        assertThat(service.get("/parts/x").body()).contains("\"help\":{\"href\":\"/help\"");
+        assertThat(service.get("/bytes/x").body()).contains("\"help\":{\"href\":\"/help\"");
       }
-      assertThat(kinds(service).size()).isZero();
     }
   }
 
@@ -345,7 +372,7 @@ class DenialPartsTest {
     Map<String, CompletableFuture<HttpResponse<String>>> responses = new LinkedHashMap<>();
     for (int i = 0; i < calls; i++) {
       String path =
-          "/parts/" + i + "/%22%5C%C3%A9?q=" + "x".repeat(i % 7 == 0 ? 3_000 : i) + "&a='b'";
+          "/bytes/" + i + "/%22%5C%C3%A9?q=" + "x".repeat(i % 7 == 0 ? 3_000 : i) + "&a='b'";
       responses.put(path, service.getAsync(path));
     }
     responses.forEach(
@@ -365,72 +392,46 @@ class DenialPartsTest {
         });
   }
 
-  private static EncodedDenials kinds(HttpService service) {
-    LimitPlan plan =
-        service
-            .bean(PlanRegistry.class)
-            .of(
-                service
-                    .context()
-                    .getBeanDefinition(Routes.class)
-                    .getExecutableMethods()
-                    .iterator()
-                    .next())
-            .orElseThrow();
-    return service.bean(DirectDenials.class).kinds(plan);
-  }
-
-  /** Whether it is filled; fails if it is not the one that is made. */
-  private static boolean same(
+  /** Whether the limiter writes it; fails if the handler makes another response. */
+  private static boolean isWritten(
       EmbeddedServer server,
-      EncodedDenials kinds,
+      DenialBytes bytes,
       HttpRequest<?> request,
       LimitDeniedException denied) {
     MutableHttpResponse<?> made = handler(server).handle(request, denied);
-    MutableHttpResponse<?> response = kinds.respond(request, denied);
-    boolean filled = response.body() instanceof byte[];
-    String expected = encoded(server, request, made);
-    assertThat(encoded(server, request, response)).isEqualTo(expected);
+    MutableHttpResponse<?> response = bytes.respond(request, denied);
+    assertThat(encoded(server, request, response)).isEqualTo(encoded(server, request, made));
     assertThat(response.code()).isEqualTo(made.code());
     assertThat(response.reason()).isEqualTo(made.reason());
     assertThat(response.getHeaders().asMap()).isEqualTo(made.getHeaders().asMap());
-    return filled;
+    return response.body() instanceof byte[];
   }
 
   @SuppressWarnings("unchecked")
-  private static String encoded(
+  private static byte[] encoded(
       EmbeddedServer server, HttpRequest<?> request, MutableHttpResponse<?> response) {
-    if (response.body() == null || response.body() instanceof CharSequence) {
-      return String.valueOf(response.body());
+    if (response.body() instanceof byte[] written) {
+      return written;
     }
-    if (response.body() instanceof byte[] filled) {
-      return new String(filled, UTF_8);
+    if (response.body() == null || response.body() instanceof CharSequence) {
+      return String.valueOf(response.body()).getBytes(UTF_8);
     }
     assertThat(EncodedBody.encode(request, response, writers(server))).isTrue();
     MutableHttpResponse<Object> answer = (MutableHttpResponse<Object>) response;
-    if (!(answer.getBodyWriter().orElse(null) instanceof EncodedBody<Object> encoded)) {
-      return "none";
-    }
+    EncodedBody<Object> body = (EncodedBody<Object>) answer.getBodyWriter().orElseThrow();
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    encoded.writeTo(
+    body.writeTo(
         Argument.ofInstance(answer.body()),
         answer.getContentType().orElseThrow(),
         answer.body(),
         answer.getHeaders(),
         bytes);
-    return bytes.toString(UTF_8);
+    return bytes.toByteArray();
   }
 
-  /** Three responses with some time in between. */
-  private void prove(EncodedDenials kinds, HttpRequest<?> request, LimitDeniedException denied) {
-    for (int i = 0; i < 2; i++) {
-      var unused = kinds.respond(request, denied);
-      nanos.addAndGet(Duration.ofMillis(50).toNanos());
-    }
-  }
-
-  private EncodedDenials kinds(EmbeddedServer server) {
-    return new EncodedDenials(handler(server), writers(server), nanos::get);
+  private static DenialBytes bytes(EmbeddedServer server) {
+    return new DenialBytes(
+        handler(server), handler(server).directBody().orElseThrow(), writers(server));
   }
 
   private static LimitDeniedHandler handler(EmbeddedServer server) {
@@ -441,19 +442,24 @@ class DenialPartsTest {
     return server.getApplicationContext().findBean(MessageBodyHandlerRegistry.class);
   }
 
-  private static EmbeddedServer start(String specification, String format) {
-    Map<String, Object> settings = new LinkedHashMap<>();
-    settings.put("limiter.denial.body", format);
-    if (format.equals("template")) {
+  private static EmbeddedServer start(String format, Map<String, Object> settings) {
+    Map<String, Object> all = new LinkedHashMap<>();
+    all.put("spec.name", SPEC);
+    all.put("micronaut.server.port", -1);
+    all.put("micronaut.server.locale-resolution.default-locale", "en");
+    all.put("limiter.denial.body", format);
+    all.putAll(settings);
+    if (format.equals("template") && !settings.containsKey("test.fields")) {
+      all.put("limiter.denial.template.constants", List.of(1.5, true, "\"é{{", Map.of()));
       for (Denial.Value value : Denial.Value.values()) {
         String name = value.name().toLowerCase(Locale.ROOT).replace("_", "");
         if (value != Denial.Value.TIMESTAMP) {
-          settings.put("limiter.denial.template." + name, placeholder(value));
-          settings.put("limiter.denial.template.text." + name, "é: " + placeholder(value) + ".");
+          all.put("limiter.denial.template." + name, placeholder(value));
+          all.put("limiter.denial.template.text." + name, "é: " + placeholder(value) + ".");
         }
       }
     }
-    return start(specification, settings);
+    return ApplicationContext.run(EmbeddedServer.class, all);
   }
 
   private static String placeholder(Denial.Value value) {
@@ -463,12 +469,8 @@ class DenialPartsTest {
     };
   }
 
-  private static EmbeddedServer start(String specification, Map<String, Object> settings) {
-    Map<String, Object> all = new LinkedHashMap<>(settings);
-    all.put("spec.name", specification);
-    all.put("micronaut.server.port", -1);
-    all.put("micronaut.server.locale-resolution.default-locale", "en");
-    return ApplicationContext.run(EmbeddedServer.class, all);
+  private static HttpRequest<?> get(String path, String language) {
+    return request(HttpMethod.GET, path, language, "");
   }
 
   private static HttpRequest<?> request(
@@ -495,7 +497,7 @@ class DenialPartsTest {
     return request;
   }
 
-  /** A denial of each kind. */
+  /** Denials of each outcome, with what a denial may lack. */
   private static List<LimitDeniedException> denials(long seconds) {
     List<LimitDeniedException> all = new ArrayList<>();
     all.add(LimitDeniedException.of(limited(seconds, minute(seconds)), DenialText.NONE));
@@ -540,6 +542,15 @@ class DenialPartsTest {
             DenialText.message("Wait {retryAfter} s")));
     all.add(
         LimitDeniedException.of(
+            limited(seconds, minute(seconds)),
+            DenialText.of(
+                498,
+                "code \"\\",
+                "quotes \" \\ / \b\f\n\r\t \u0000\u001F\u007F\u0080 é \u2028 汉 😀 <'&> \uD83D")));
+    all.add(
+        LimitDeniedException.of(limited(seconds, RuleVerdict.of(CALLS).violated().build()), EMPTY));
+    all.add(
+        LimitDeniedException.of(
             Verdict.of(policy, Outcome.UNAVAILABLE)
                 .decidedBy(DecidedBy.FALLBACK)
                 .reason(FailureReason.values()[0])
@@ -547,18 +558,6 @@ class DenialPartsTest {
                 .build(),
             DenialText.NONE));
     return all;
-  }
-
-  /** A denial of the same kind, with other seconds. */
-  private static LimitDeniedException again(LimitDeniedException denied, long seconds) {
-    int at = -1;
-    List<LimitDeniedException> like = denials(60);
-    for (int i = 0; i < like.size(); i++) {
-      if (like.get(i).verdict().equals(denied.verdict())) {
-        at = i;
-      }
-    }
-    return denials(seconds).get(at);
   }
 
   private static Verdict limited(long seconds, RuleVerdict... rules) {

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.denial;
+
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.Internal;
+import io.micronaut.json.tree.JsonNode;
+import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A JSON value of constants and values of a denial. It is filled as a tree, which the application's
+ * JSON mapper writes, or written as bytes, as a JSON mapper without settings of the application
+ * writes the tree.
+ */
+@Internal
+public final class JsonTemplate {
+
+  private static final int TYPICAL_LENGTH = 512;
+
+  /** Maps, lists, constants and parts. */
+  private final @Nullable Object content;
+
+  // The same in the order of the text: a constant before each part, and one behind the last.
+  private final List<String> constants = new ArrayList<>();
+  private final List<Part> parts = new ArrayList<>();
+
+  /** A part that depends on the denial. */
+  @FunctionalInterface
+  interface Part {
+
+    /**
+     * A text, a whole number as a Long, or a list of texts; null if the denial has no such value.
+     */
+    @Nullable Object of(Denial denial);
+  }
+
+  /**
+   * @param content a map, a list, null, a boolean, a number, a text, or a {@link Part}, with any
+   *     nesting
+   */
+  JsonTemplate(@Nullable Object content) {
+    this.content = content;
+    StringBuilder constant = new StringBuilder();
+    append(
+        content,
+        constant,
+        part -> {
+          constants.add(constant.toString());
+          constant.setLength(0);
+          parts.add(part);
+        });
+    constants.add(constant.toString());
+  }
+
+  /** An object with these fields: names and contents, in turn. */
+  static Map<String, @Nullable Object> object(@Nullable Object... fields) {
+    Map<String, @Nullable Object> object = new LinkedHashMap<>();
+    for (int i = 0; i < fields.length; i += 2) {
+      object.put(String.valueOf(fields[i]), fields[i + 1]);
+    }
+    return object;
+  }
+
+  /**
+   * Reads a configured value. A text that is a single placeholder is replaced by that value with
+   * its JSON type; other texts remain texts.
+   *
+   * @param property its property, for messages
+   * @throws ConfigurationException if a placeholder is unknown, with property, value and remedy
+   */
+  static JsonTemplate read(String property, Map<String, @Nullable Object> fields) {
+    return new JsonTemplate(content(property, fields));
+  }
+
+  private static @Nullable Object content(String property, @Nullable Object value) {
+    if (value instanceof Map<?, ?> map) {
+      Map<String, @Nullable Object> fields = new LinkedHashMap<>();
+      map.forEach(
+          (name, field) -> fields.put(String.valueOf(name), content(property + "." + name, field)));
+      return fields;
+    }
+    if (value instanceof List<?> list) {
+      List<@Nullable Object> items = new ArrayList<>();
+      list.forEach(item -> items.add(content(property + "[" + items.size() + "]", item)));
+      return items;
+    }
+    if (value instanceof Number number) {
+      return new BigDecimal(number.toString());
+    }
+    return value == null || value instanceof Boolean ? value : text(property, value.toString());
+  }
+
+  private static Part text(String property, String value) {
+    TextTemplate text;
+    try {
+      text = TextTemplate.parse(value);
+    } catch (IllegalArgumentException e) {
+      throw new ConfigurationException("%s = %s: %s".formatted(property, value, e.getMessage()), e);
+    }
+    Map<String, Denial.Value> values = new LinkedHashMap<>();
+    for (String name : text.names()) {
+      values.put(
+          name,
+          Denial.Value.named(name).orElseThrow(() -> unknownPlaceholder(property, value, name)));
+    }
+    Denial.Value only = text.only().map(values::get).orElse(null);
+    if (only != null) {
+      return only;
+    }
+    return denial ->
+        text.fill(
+            name -> {
+              Denial.Value known = values.get(name);
+              return known == null ? "" : known.text(denial);
+            });
+  }
+
+  private static ConfigurationException unknownPlaceholder(
+      String property, String value, String name) {
+    return new ConfigurationException(
+        "%s = %s: unknown placeholder {%s}: use %s, or write {{ for a brace"
+            .formatted(
+                property,
+                value,
+                name,
+                Arrays.stream(Denial.Value.values())
+                    .map(known -> "{" + known.placeholder() + "}")
+                    .collect(Collectors.joining(", "))));
+  }
+
+  /** The value as a tree, of which an application's mapper leaves nothing out, such as nulls. */
+  JsonNode fill(Denial denial) {
+    return node(content, denial);
+  }
+
+  private static JsonNode node(@Nullable Object value, Denial denial) {
+    if (value instanceof Part part) {
+      return node(part.of(denial), denial);
+    }
+    if (value instanceof Map<?, ?> fields) {
+      Map<String, JsonNode> nodes = new LinkedHashMap<>();
+      fields.forEach((name, field) -> nodes.put(String.valueOf(name), node(field, denial)));
+      return JsonNode.createObjectNode(nodes);
+    }
+    if (value instanceof List<?> items) {
+      return JsonNode.createArrayNode(items.stream().map(item -> node(item, denial)).toList());
+    }
+    if (value == null) {
+      return JsonNode.nullNode();
+    }
+    if (value instanceof Boolean truth) {
+      return JsonNode.createBooleanNode(truth);
+    }
+    return value instanceof Number number
+        ? JsonNode.createNumberNode(new BigDecimal(number.toString()))
+        : JsonNode.createStringNode(value.toString());
+  }
+
+  /**
+   * The value in UTF-8.
+   *
+   * @throws IllegalArgumentException if the body contains the URI of the request, and it is invalid
+   */
+  public byte[] write(Denial denial) {
+    StringBuilder json = new StringBuilder(TYPICAL_LENGTH);
+    for (int i = 0; i < parts.size(); i++) {
+      json.append(constants.get(i));
+      append(parts.get(i).of(denial), json, part -> {}); // a value has no parts
+    }
+    json.append(constants.get(parts.size()));
+    return json.toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** Appends everything but the parts, which a consumer receives at their places. */
+  private static void append(@Nullable Object value, StringBuilder json, Consumer<Part> places) {
+    if (value instanceof Part part) {
+      places.accept(part);
+    } else if (value instanceof Map<?, ?> fields) {
+      json.append('{');
+      String separator = "";
+      for (Map.Entry<?, ?> field : fields.entrySet()) {
+        json.append(separator);
+        appendText(String.valueOf(field.getKey()), json);
+        json.append(':');
+        append(field.getValue(), json, places);
+        separator = ",";
+      }
+      json.append('}');
+    } else if (value instanceof List<?> items) {
+      json.append('[');
+      String separator = "";
+      for (Object item : items) {
+        json.append(separator);
+        append(item, json, places);
+        separator = ",";
+      }
+      json.append(']');
+    } else if (value == null || value instanceof Boolean || value instanceof Number) {
+      json.append(value);
+    } else {
+      appendText(value.toString(), json);
+    }
+  }
+
+  private static void appendText(String text, StringBuilder json) {
+    json.append('"');
+    if (isPlain(text)) {
+      json.append(text);
+    } else {
+      for (int i = 0; i < text.length(); i++) {
+        append(text.charAt(i), json);
+      }
+    }
+    json.append('"');
+  }
+
+  private static boolean isPlain(String text) {
+    for (int i = 0; i < text.length(); i++) {
+      if (isEscaped(text.charAt(i))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** What Jackson's generators escape, among it characters that Java represents by two. */
+  private static boolean isEscaped(char c) {
+    return c < ' ' || c == '"' || c == '\\' || Character.isSurrogate(c);
+  }
+
+  private static void append(char c, StringBuilder json) {
+    switch (c) {
+      case '"', '\\' -> json.append('\\').append(c);
+      case '\b' -> json.append("\\b");
+      case '\t' -> json.append("\\t");
+      case '\n' -> json.append("\\n");
+      case '\f' -> json.append("\\f");
+      case '\r' -> json.append("\\r");
+      default -> {
+        if (isEscaped(c)) {
+          json.append("\\u%04X".formatted((int) c));
+        } else {
+          json.append(c);
+        }
+      }
+    }
+  }
+}
