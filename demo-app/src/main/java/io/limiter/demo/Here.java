@@ -17,7 +17,7 @@ final class Here {
 
   private static final Set<String> NAMES = Set.of("localhost", "127.0.0.1", "[::1]");
 
-  /** What browsers state of requests that no other site has caused. */
+  /** The values of {@code Sec-Fetch-Site} for requests that no other site has caused. */
   private static final Set<String> OWN_SITES = Set.of("same-origin", "none");
 
   private Here() {}

@@ -74,7 +74,7 @@ final class Instances {
       this.settings = settings;
     }
 
-    /** Of a path or a form. */
+    /** The kind of this name, as paths and forms have it. */
     static Optional<Kind> of(String name) {
       for (Kind kind : values()) {
         if (kind.name().toLowerCase(Locale.ROOT).equals(name)) {
@@ -101,7 +101,7 @@ final class Instances {
   private final HttpClient client =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
-  /** Admitted and denied by the first, then by the second. */
+  /** The calls that the first admitted and denied, then those of the second. */
   private final AtomicIntegerArray counts = new AtomicIntegerArray(4);
 
   private volatile boolean second;
@@ -207,7 +207,7 @@ final class Instances {
     return observed;
   }
 
-  /** Has the pages show that all policies only observe. */
+  /** Makes the pages show whether all policies are only observed. */
   void showObserved(boolean all) {
     observed = all;
   }

@@ -52,7 +52,7 @@ final class Live implements VerdictListener, NodeListener {
   /** The most open pages. */
   static final int MAX_PAGES = 50;
 
-  /** The most calls that wait for a page; beyond that the oldest are dropped. */
+  /** The most calls that wait for a page; further ones replace the oldest. */
   static final int MAX_WAITING = 200;
 
   /** With ten frames in a second, a hundred calls in a second. */
@@ -68,7 +68,7 @@ final class Live implements VerdictListener, NodeListener {
 
   private static final Duration LONGEST_LOOK = Duration.ofSeconds(150);
 
-  /** The cards that count addresses only: of these the service can say what remains for a page. */
+  /** The cards that count addresses only: the service can look up what remains for a page. */
   private static final Set<String> BY_ADDRESS =
       Set.of(
           "articles",
@@ -103,7 +103,7 @@ final class Live implements VerdictListener, NodeListener {
     this.policies = policies;
   }
 
-  /** Has the pages show what else there is. */
+  /** Adds the state of further instances to what the pages show. */
   void show(Supplier<Map<String, Object>> running) {
     instances = running;
   }
@@ -347,7 +347,7 @@ final class Live implements VerdictListener, NodeListener {
       left.remove(card);
     }
 
-    /** Counts nothing. Not while Redis is away: that would be more calls that fail. */
+    /** Counts nothing. Skipped while Redis is away, since each such call would fail. */
     private void look() {
       if (isBreakerOpen() || (redis != null && !redis.state().equals("running"))) {
         return;

@@ -18,7 +18,7 @@ import java.util.Map;
 @Controller("/login")
 class LoginController {
 
-  @SuppressWarnings("limiter") // somebody who guesses for many users is not stopped here
+  @SuppressWarnings("limiter") // does not stop a client that guesses for many users
   @Post
   @RateLimiter(
       subject = "#{user}",

@@ -153,7 +153,8 @@ class PageController {
   }
 
   /**
-   * Has all policies only observe, or deny again, by the endpoint for operators of each instance.
+   * Makes all policies only observe, or deny again, through the operators' endpoint of each
+   * instance.
    */
   @Post("/page/observe/{observe}")
   @ExecuteOn(TaskExecutors.BLOCKING)
@@ -204,7 +205,7 @@ class PageController {
         .statusCode();
   }
 
-  /** The same call of an instance with another format of denials. */
+  /** Forwards a call to an instance with another format of denials. */
   @Get("/via/{format}/{+path}")
   @ExecuteOn(TaskExecutors.BLOCKING)
   CompletableFuture<HttpResponse<String>> get(
@@ -212,7 +213,7 @@ class PageController {
     return forward(request, format, path, null);
   }
 
-  /** The same call of an instance with another format of denials. */
+  /** Forwards a call to an instance with another format of denials. */
   @Post(value = "/via/{format}/{+path}", consumes = MediaType.ALL)
   @ExecuteOn(TaskExecutors.BLOCKING)
   CompletableFuture<HttpResponse<String>> post(

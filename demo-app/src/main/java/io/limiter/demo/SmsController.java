@@ -10,13 +10,13 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A limit by the requested phone number, irrespective of the client. Codes cost money, so none is
- * sent while Redis is away: see {@code limiter.policies} in application.yml.
+ * A limit on each requested phone number, whichever client calls. Codes cost money, so none is sent
+ * while Redis is away: see {@code limiter.policies} in application.yml.
  */
 @Controller("/sms")
 class SmsController {
 
-  @SuppressWarnings("limiter") // no limit on one who writes to many phones
+  @SuppressWarnings("limiter") // one client may write to many phones
   @Post("/code")
   @RateLimiter(
       value = "sms-code",

@@ -45,7 +45,7 @@ final class DisabledLimiter {
     return LimitOverrides.unused();
   }
 
-  /** Has no policy, so it gives one that limits nothing for every name. */
+  /** Has no policies of its own: it returns one that limits nothing for every name. */
   private static final class NoPolicies implements LimitPolicies {
 
     @Override

@@ -28,7 +28,8 @@ class MistakesTest {
   /** The annotations and the method of a bean, and a part of the error. */
   static Stream<Arguments> mistakes() {
     return Stream.of(
-        arguments("@RateRule(count = 0) void call() {}", "@RateRule.count = 0: give it 1 or more"),
+        arguments(
+            "@RateRule(count = 0) void call() {}", "@RateRule.count = 0: set it to 1 or more"),
         arguments(
             "@RateRule(count = 0) <T, N extends Number> void call(int a, String[] b, long[][] c, List<String> d, Map.Entry<String, T> e, T f, N g, N[] h, String... i) {}",
             "call(int,java.lang.String[],long[][],java.util.List,java.util.Map$Entry,java.lang.Object,java.lang.Number,java.lang.Number[],java.lang.String[])"),
@@ -40,10 +41,10 @@ class MistakesTest {
             "other rules of this method count the same subject with cost = 2"),
         arguments(
             "@RateRule(time = 367, timeUnit = TimeUnit.DAYS) void call() {}",
-            "@RateRule.time = 367 DAYS: give it 1 ms to 366 days"),
+            "@RateRule.time = 367 DAYS: set it to 1 ms to 366 days"),
         arguments(
             "@RateRule(count = 1_000_001) void call() {}",
-            "@RateRule.count = 1000001: an exact log stores every call: give it at most 1000000"),
+            "@RateRule.count = 1000001: an exact log stores every call: set it to at most 1000000"),
         arguments(
             "@ConcurrencyLimit(10_001) void call() {}",
             "@ConcurrencyLimit.value = 10001: each call in flight is stored separately"),
@@ -86,7 +87,7 @@ class MistakesTest {
             "it is the same for every call: write an expression"),
         arguments(
             "@RateLimiter(cost = \"many\", rules = @RateRule) void call() {}",
-            "@RateLimiter.cost = many: give it 1 to 1000000"),
+            "@RateLimiter.cost = many: set it to 1 to 1000000"),
         arguments(
             "@RateLimiter(message = \"Wait {seconds}\", rules = @RateRule) void call() {}",
             "unknown argument {seconds}"),
@@ -171,7 +172,7 @@ class MistakesTest {
         .singleElement()
         .satisfies(
             error -> {
-              assertThat(error.message()).contains("@RateRule.count = 0: give it 1 or more");
+              assertThat(error.message()).contains("@RateRule.count = 0: set it to 1 or more");
               assertThat(error.line()).isIn("@Singleton", "class Bean {");
             });
   }

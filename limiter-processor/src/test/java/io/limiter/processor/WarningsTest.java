@@ -25,7 +25,7 @@ class WarningsTest {
             warning -> {
               assertThat(warning.message())
                   .isEqualTo(
-                      "compiled.Bean.call(): @RateRule = 20-per-120s: it never denies a call, since the rule '10-per-60s' admits at most 20 in the same time: remove it, or give it other numbers");
+                      "compiled.Bean.call(): @RateRule = 20-per-120s: it never denies a call, since the rule '10-per-60s' admits at most 20 in the same time: remove it, or change its numbers");
               assertThat(warning.line()).startsWith("@RateRule(count = 10");
             });
   }

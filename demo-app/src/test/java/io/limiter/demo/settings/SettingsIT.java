@@ -162,10 +162,10 @@ class SettingsIT {
     Map<String, Object> file = SettingsTable.base(Kind.OFF);
     String variable = SettingsTable.variable(setting);
     assertThat(PackedService.stopped(PackedService.yaml(file), Map.of(variable, "ture")))
-        .contains("give it true or false", setting);
+        .contains("set it to true or false", setting);
     file.put(setting, "ture");
     assertThat(PackedService.stopped(PackedService.yaml(file), Map.of()))
-        .contains("give it true or false", setting);
+        .contains("set it to true or false", setting);
   }
 
   private static Stream<Row> rows() {

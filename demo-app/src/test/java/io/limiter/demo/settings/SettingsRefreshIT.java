@@ -68,7 +68,7 @@ class SettingsRefreshIT {
                         if (row.isSwitch()) {
                           softly
                               .assertThat(tryFile(service, row.setting(), "ture"))
-                              .contains("ERROR", row.setting(), "give it true or false");
+                              .contains("ERROR", row.setting(), "set it to true or false");
                         }
                       }));
     }

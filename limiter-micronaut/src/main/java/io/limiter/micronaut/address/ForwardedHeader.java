@@ -41,7 +41,7 @@ public final class ForwardedHeader {
   public static ForwardedHeader named(String name) {
     if (name.length() > MAX_NAME || !IpAddress.isName(name, 0, name.length())) {
       throw new IllegalArgumentException(
-          "give it the name of one header, of 1 to %s letters, digits and ._-: X-Forwarded-For, Forwarded, or one that contains only the client's address"
+          "set it to the name of one header, of 1 to %s letters, digits and ._-: X-Forwarded-For, Forwarded, or one that contains only the client's address"
               .formatted(MAX_NAME));
     }
     return new ForwardedHeader(
@@ -311,7 +311,10 @@ public final class ForwardedHeader {
         return isPort(text, colon, to) ? IpAddress.read(text, from, colon) : null;
       }
 
-      /** The same, possibly in quotes. Text that needs an escape is not an address. */
+      /**
+       * Like {@link #read}, but the text may be in quotes. Text that needs an escape is not an
+       * address.
+       */
       static @Nullable IpAddress readQuoted(String text, int from, int to) {
         boolean quoted = to - from >= 2 && text.charAt(from) == '"' && text.charAt(to - 1) == '"';
         return quoted ? read(text, from + 1, to - 1) : read(text, from, to);

@@ -23,7 +23,7 @@ public record IpAddress(long high, long low) {
   private static final long IPV4 = 0xffff_0000_0000L;
   private static final long LOW_32 = 0xffff_ffffL;
 
-  /** Of 16 bits, of which an IPv6 address is written. */
+  /** The groups of 16 bits in an IPv6 address. */
   private static final int GROUPS = 8;
 
   /** 64:ff9b::/96, under which translators present IPv4 clients to IPv6 services (RFC 6052). */

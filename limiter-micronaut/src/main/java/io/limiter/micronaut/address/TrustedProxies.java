@@ -31,7 +31,7 @@ public final class TrustedProxies {
   public static TrustedProxies of(List<String> written) {
     if (written.size() > MAX) {
       throw new IllegalArgumentException(
-          "%s entries: give at most %s, wider networks in place of single addresses"
+          "%s entries: specify at most %s, with wider networks in place of single addresses"
               .formatted(written.size(), MAX));
     }
     return new TrustedProxies(

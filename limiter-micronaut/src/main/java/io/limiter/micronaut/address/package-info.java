@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** IP addresses as bits, the proxies that are trusted, and what their headers tell of a client. */
+/** IP addresses as bits, trusted proxies, and the client addresses that they report. */
 @NullMarked
 package io.limiter.micronaut.address;
 

@@ -28,8 +28,8 @@ public @interface LeakyBucket {
 
   /**
    * The longest that a call may wait for its turn, in {@link RateRule#timeUnit}s: up to 5 minutes.
-   * A call that could not begin in time is denied at once, and so is one that costs more turns than
-   * there are in this time. By default the time that the last call in the {@link #queue} waits.
+   * A call that could not begin in time is denied at once, as is one that costs more turns than
+   * this time contains. By default the waiting time of the last call in the {@link #queue}.
    */
   long maxWait() default 0;
 

@@ -18,8 +18,8 @@ public enum LimitType {
   GLOBAL,
   /**
    * The value of a request header, which {@link RateLimiter#header} names; {@link Anonymous}
-   * defines how requests without it are limited. The caller chooses the value of a header: have
-   * something verify it first, or add a limit on each address.
+   * defines how requests without it are limited. The caller chooses the value of a header: verify
+   * it first, or add a limit on each address.
    */
   HEADER
 }

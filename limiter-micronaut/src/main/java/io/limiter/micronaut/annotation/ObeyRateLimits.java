@@ -9,10 +9,10 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Makes a declarative client obey what the called server responds about its limits: the field
+ * Makes a declarative client obey the limits that a server states in its responses: the field
  * {@code Retry-After} of a 429, 503 or 403, {@code RateLimit} with nothing remaining, and their
- * older forms. Until the time that they state, further calls to that server wait, without a thread,
- * for {@code limiter.client.max-wait} at most; a call that would wait longer fails with {@link
+ * older forms. Until that time, further calls to the server wait, without a thread, for {@code
+ * limiter.client.max-wait} at most; a call that would wait longer fails with {@link
  * io.limiter.micronaut.exception.ServerRateLimitException} and is not sent.
  *
  * <pre>{@code
@@ -24,9 +24,9 @@ import java.lang.annotation.Target;
  * }
  * }</pre>
  *
- * <p>Calls are never repeated: the call whose response is a 429 has that response. All clients with
- * this annotation share what is known of a server, which is one service id, or one scheme, host and
- * port. Each instance of the application knows only the responses that it received itself.
+ * <p>Calls are never repeated: a caller that receives a 429 keeps it. All clients with this
+ * annotation share the state of a server, which is one service id, or one scheme, host and port.
+ * Each instance of the application knows only the responses that it received itself.
  */
 @Documented
 @FilterMatcher

@@ -72,7 +72,7 @@ public @interface RateLimiter {
   Class<? extends SubjectResolver> resolver() default SubjectResolver.class;
 
   /**
-   * How a call is limited for which {@link LimitType#USER_ID}, {@link LimitType#HEADER} or a {@link
+   * How a call is limited if {@link LimitType#USER_ID}, {@link LimitType#HEADER} or a {@link
    * #resolver} gives no subject. By default as {@code limiter.anonymous} configures, which itself
    * defaults to the address. With {@link #anonymousRules} such calls are counted by address.
    */
@@ -91,12 +91,11 @@ public @interface RateLimiter {
   RateRule[] rules() default {};
 
   /**
-   * Which calls are limited: an expression over the arguments that the compiler checks and that
-   * gives true for those, such as {@code "#{!order.draft}"}; or the name of a bean of type {@link
+   * Which calls are limited: an expression over the arguments, checked by the compiler, that is
+   * true for those calls, such as {@code "#{!order.draft}"}; or the name of a bean of type {@link
    * LimitCondition}. All by default. Other calls are neither counted nor denied, nor compared with
-   * others by {@link #preventDuplicate}. If the condition throws, the call is limited. Calls are
-   * counted apart from those of annotations with another condition, unless both have a {@link
-   * #key}.
+   * others by {@link #preventDuplicate}. If the condition throws, the call is limited. Annotations
+   * with different conditions count separately, unless both have a {@link #key}.
    */
   String condition() default "";
 
@@ -109,10 +108,11 @@ public @interface RateLimiter {
   String cost() default "";
 
   /**
-   * A bean of yours that computes from the result what a call has cost; {@link #cost} is then the
-   * estimate that the call takes at first. When the call ends, units taken in excess are refunded,
-   * and missing units are taken even beyond the rules' limits, so that later calls wait for them.
-   * For a call that fails the estimate stays. None by default; not for methods that stream.
+   * A bean of yours that computes the cost of a call from its result; {@link #cost} is then an
+   * estimate, which the call takes at first. When the call ends, units taken in excess are
+   * refunded, and missing units are taken even beyond the rules' limits, so that later calls wait
+   * for them. For a call that fails the estimate stays. None by default; not for methods that
+   * stream.
    */
   Class<? extends ResultCost> resultCost() default ResultCost.class;
 

@@ -4,7 +4,7 @@ package io.limiter.micronaut.annotation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Computes from its result what a call has cost, for example in rows or bytes. {@link
+ * Computes the cost of a call from its result, for example in rows or bytes. {@link
  * RateLimiter#resultCost} names a bean of this type.
  *
  * <pre>{@code

@@ -39,8 +39,8 @@ public interface Tiers {
   /**
    * Returns the name under which the tier of a caller is remembered. Empty for a caller that has
    * the default tier without a look-up. By default the name of the principal, so a caller that is
-   * not authenticated has the default tier. A bean that names callers by what a client chooses,
-   * such as a header, must check it.
+   * not authenticated has the default tier. A bean that names callers by a value that clients
+   * choose, such as a header, must verify it.
    */
   default Optional<String> caller(HttpRequest<?> request) {
     return request.getUserPrincipal().map(Principal::getName);

@@ -27,9 +27,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides calls, of gate and guard alike: selects the part of the plan that applies to the caller,
- * asks the store, reports the verdict, and has an admitted call wait for its turn. A waiting call
- * holds no thread, and the store is not asked again. As many calls wait as the queues of the rules
- * have room for.
+ * asks the store, reports the verdict, and delays an admitted call until its turn. A waiting call
+ * holds no thread, and the store is not asked again. The queues of the rules bound the number of
+ * waiting calls.
  */
 @Internal
 @Singleton
@@ -74,8 +74,7 @@ public final class AdmissionControl {
   }
 
   /**
-   * Decides a call, and goes on with it on its own thread, after those that arrived before it on
-   * the same connection.
+   * Decides a call. Resumes on the caller's thread, in connection order.
    *
    * @throws RuntimeException if the call has no subject, or if code of the application fails before
    *     the store is asked
@@ -91,15 +90,15 @@ public final class AdmissionControl {
   /** Decides a call on the thread that makes it, which waits for the decision and for its turn. */
   public <T> T await(ArrivingCall<T> call) {
     String method = call.whole().method();
-    // Before anything is taken: a call that cannot be entered here must not count, nor leave a
-    // submission behind that was never made.
+    // Before anything is taken: a call that cannot be entered here must neither count nor leave a
+    // submission in the store.
     threads.requireMayBlock(method);
     CompletionStage<Verdict> asked = decide(call);
     Verdict verdict;
     try {
       verdict = threads.await(asked, method);
     } catch (RuntimeException failure) {
-      // A late verdict has no call: what it took was for none, so all of it is given back.
+      // The call has ended before its late verdict, so everything that it took is given back.
       if (Thread.currentThread().isInterrupted()) {
         var unused = asked.thenAccept(late -> late.reservation().refund());
       }
@@ -200,9 +199,9 @@ public final class AdmissionControl {
    * Waits for the turn of an admitted call. If the call is given up meanwhile, its place is free
    * again.
    *
-   * @param request in whose name the call is made: its client waits until it has a response
+   * @param request the request of the call, whose client waits until it has a response
    * @return completes on the timer's thread; with a {@link CallAbandonedException}, at once and on
-   *     any thread, if the client disconnects or the service stops. A caller that knows more
+   *     any thread, if the client disconnects or the service stops. A caller that detects more
    *     {@linkplain #abandon gives the call up} itself
    */
   private CompletableFuture<Void> turn(LimitedCall call, Optional<HttpRequest<?>> request) {
@@ -226,7 +225,7 @@ public final class AdmissionControl {
     return turn;
   }
 
-  /** A call after the response, such as for a message that is sent later, is not the client's. */
+  /** The client does not wait for a call after the response, such as one for a later message. */
   private static void abandonUnlessAnswered(
       Optional<HttpRequest<?>> request, CompletableFuture<Void> turn) {
     if (request.filter(LimitedCall::isAnswered).isEmpty()) {
@@ -328,7 +327,7 @@ public final class AdmissionControl {
 
       // All are guarded by this.
       private boolean due; // it was skipped, because the method was not entered
-      private int round; // what was scheduled in an earlier one is void
+      private int round; // tasks of earlier rounds are void
       private boolean ended;
 
       private Renewal(WeakReference<LimitedCall> call, long nanos) {
@@ -362,7 +361,8 @@ public final class AdmissionControl {
 
       private void renew(LimitedCall running) {
         long begin = System.nanoTime();
-        // The next starts after the reply to this one: they would pile up while the store is slow.
+        // The next starts after the reply to this one: otherwise they pile up while the store is
+        // slow.
         running
             .renewPermits()
             .whenComplete(

@@ -19,10 +19,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call on its way to its method. {@link AdmissionControl} decides it; gate and guard each bring
- * what is theirs: where the call comes from, and how it goes on. A call is decided once.
+ * One call on its way to its method. {@link AdmissionControl} decides it once. Gate and guard
+ * supply its origin and its continuation.
  *
- * @param <T> what the call goes on with, once it is admitted or denied
+ * @param <T> the result of the continuation, once the call is admitted or denied
  */
 @Internal
 public abstract class ArrivingCall<T> implements CallValues {
@@ -60,13 +60,13 @@ public abstract class ArrivingCall<T> implements CallValues {
   /** The call is decided: it is admitted, and may have to wait for its turn, or denied. */
   protected abstract void decided(LimitedCall decided);
 
-  /** The admitted call begins to wait; it is {@linkplain AdmissionControl#abandon given up} so. */
+  /** The admitted call begins to wait; {@link AdmissionControl#abandon} gives it up. */
   protected void waits(CompletableFuture<Void> turn) {}
 
-  /** Goes on with the admitted call, whose turn has come. */
+  /** Continues with the admitted call once its turn has come. */
   protected abstract T proceed(LimitedCall admitted);
 
-  /** Goes on with the denial, or throws it. */
+  /** Continues with the denial, or throws it. */
   protected abstract T deny(LimitDeniedException denial);
 
   @Override

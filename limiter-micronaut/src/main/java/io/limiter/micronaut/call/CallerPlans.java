@@ -55,12 +55,12 @@ final class CallerPlans {
     return tier.thenApply(name -> plan(plan, name));
   }
 
-  /** The default method names callers by their principal, which a caller with a key has not. */
+  /** The default method names callers by their principal, which a caller with a key lacks. */
   private void hintAtCaller(LimitPlan plan) {
     Optional<String> header = hinted.get() ? Optional.empty() : plan.countedHeader();
     if (header.isPresent() && hinted.compareAndSet(false, true)) {
       LOG.info(
-          "{} counts the header {} and differs by tier, and Tiers.caller named no caller of a request: its tier was not asked for, so the default tier applied. Override Tiers.caller to name callers by that header, if it is verified. Further such requests are not logged",
+          "{} counts the header {} and differs by tier, but Tiers.caller returned no name for the caller of a request, so the default tier applied. Override Tiers.caller to name callers by that header, if it is verified. Further such requests are not logged",
           plan.method(),
           header.get());
     }
@@ -81,8 +81,8 @@ final class CallerPlans {
   }
 
   /**
-   * The part of a plan that holds for a call: of an exempt caller the duplicate guard, else what
-   * its conditions select. It runs code of the application.
+   * The part of a plan that applies to a call: for an exempt caller the duplicate guard, else what
+   * the conditions select. Runs code of the application.
    *
    * @param plan that for the tier of the caller
    */

@@ -62,7 +62,7 @@ public final class LimitedCall {
     THREW
   }
 
-  /** What is observed of a call that may complete it. */
+  /** An observation that may complete a call. */
   public sealed interface Event {
 
     /** The method has returned this result. Completes the call unless its response does. */
@@ -179,8 +179,8 @@ public final class LimitedCall {
   }
 
   /**
-   * The request has its response. What is called in its name from now on, such as for the messages
-   * of a WebSocket, does not belong to it.
+   * The request has its response. Later calls in its name, such as those for the messages of a
+   * WebSocket, do not belong to it.
    */
   public static void answered(HttpRequest<?> request) {
     request.setAttribute(ANSWERED, true);
@@ -227,7 +227,7 @@ public final class LimitedCall {
     }
   }
 
-  /** Whether the status of its response makes a difference that is still to be made. */
+  /** Whether its completion still depends on the status of the response. */
   public boolean dependsOnStatus() {
     return !isOver()
         && (plan.outcomes().byStatus() || !plan.release().equals(DuplicateGuard.Release.NEVER));
@@ -283,8 +283,8 @@ public final class LimitedCall {
   }
 
   /**
-   * Nothing takes the call over where its method begins, so only its response shows how it ends: it
-   * counts as made from here on.
+   * No guard takes the call over where its method begins, so only its response shows how it ends.
+   * From here on it counts as made.
    */
   public void passGate() {
     if (!completes || !take()) {
@@ -307,8 +307,8 @@ public final class LimitedCall {
   }
 
   /**
-   * Takes note of an event, and completes the call if that decides it. What comes after the
-   * completion is ignored.
+   * Records an event, and completes the call if the event decides that. Events after the completion
+   * are ignored.
    *
    * @return completes when the store has answered; never fails, since what could not be given back
    *     expires

@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
  */
 @ObeyRateLimits
 @ClientFilter
-@Order(Ordered.HIGHEST_PRECEDENCE) // what signs a request, or adds a token, does it after the wait
+@Order(
+    Ordered.HIGHEST_PRECEDENCE) // filters that sign a request, or add a token, run after the wait
 @Requires(classes = HttpClientException.class)
 final class ServerLimitsFilter {
 
@@ -95,7 +96,7 @@ final class ServerLimitsFilter {
     if (server.waiting.incrementAndGet() > configuration.maxWaiters()) {
       server.waiting.decrementAndGet();
       throw server.rejection(
-          "%s calls wait already, the most that limiter.client.max-waiters permits"
+          "the number of waiting calls has reached limiter.client.max-waiters = %s"
               .formatted(configuration.maxWaiters()));
     }
     CompletableFuture<Optional<HttpResponse<?>>> turn = new CompletableFuture<>();

@@ -29,7 +29,7 @@ import java.util.stream.Stream;
  */
 final class StatedPause {
 
-  /** 403 is what GitHub responds. */
+  /** GitHub responds with 403. */
   private static final Set<Integer> DENIALS =
       Set.of(
           HttpStatus.TOO_MANY_REQUESTS.getCode(),

@@ -15,7 +15,7 @@ final class Bounds {
    */
   static void require(String property, Object value, boolean fits, String remedy) {
     if (!fits) {
-      throw new ConfigurationException("%s = %s: give it %s".formatted(property, value, remedy));
+      throw new ConfigurationException("%s = %s: set it to %s".formatted(property, value, remedy));
     }
   }
 
@@ -41,7 +41,10 @@ final class Bounds {
     require(property, value.toMillis() + " ms", fits, range);
   }
 
-  /** What a setting makes, whose mistake the exception names without the setting. */
+  /**
+   * Creates what a setting configures. The name of the setting is added to the message of a
+   * failure.
+   */
   static <T> T accepted(String setting, Supplier<T> made) {
     try {
       return made.get();

@@ -139,8 +139,8 @@ public final class CallerConfiguration {
      *     192.0.2.0/24} and {@code 2001:db8::/32}; at most 1,024. The client's address is that by
      *     which {@code limitType = IP} counts, so behind a proxy {@code
      *     limiter.address.trusted-proxies} must be set.
-     * @param users Default value none. Names of principals. They are known behind security only, so
-     *     not to policies that are decided before it.
+     * @param users Default value none. Names of principals. They are known only after security, so
+     *     policies that are decided before it ignore them.
      * @param header The header with the token of an exempt caller. Default value {@code
      *     X-RateLimit-Exempt}.
      * @param tokens Default value none. SHA-256 digests of tokens as 64 hexadecimal digits; at most
@@ -178,7 +178,8 @@ public final class CallerConfiguration {
     private static List<byte[]> digests(List<String> tokens) {
       if (tokens.size() > MAX_TOKENS) {
         throw new ConfigurationException(
-            "%s.tokens: %s entries: give at most %s".formatted(PREFIX, tokens.size(), MAX_TOKENS));
+            "%s.tokens: %s entries: specify at most %s"
+                .formatted(PREFIX, tokens.size(), MAX_TOKENS));
       }
       return tokens.stream().map(String::strip).map(ExemptConfiguration::digest).toList();
     }
@@ -186,7 +187,7 @@ public final class CallerConfiguration {
     private static byte[] digest(String token) {
       if (token.length() != DIGEST_DIGITS || !token.chars().allMatch(HexFormat::isHexDigit)) {
         throw new ConfigurationException(
-            "%s.tokens: an entry is no SHA-256 digest: give it the 64 hexadecimal digits of: printf %%s \"$TOKEN\" | sha256sum"
+            "%s.tokens: an entry is not a SHA-256 digest: use the 64 hexadecimal digits of: printf %%s \"$TOKEN\" | sha256sum"
                 .formatted(PREFIX));
       }
       return HexFormat.of().parseHex(token);
@@ -224,7 +225,7 @@ public final class CallerConfiguration {
      * @param addresses Default value none. Addresses and networks of clients, such as {@code
      *     203.0.113.7} and {@code 2001:db8::/32}; at most 1,024. All their requests are rejected
      *     before any other filter, those for unknown paths and static files as well.
-     * @param users Default value none. Names of principals, whose requests are rejected behind
+     * @param users Default value none. Names of principals, whose requests are rejected after
      *     security.
      * @param status The status of the response to a blocked caller. Default value 403; 400 to 599.
      * @param message The message of the response to a blocked caller. Default value {@code This
@@ -259,7 +260,7 @@ public final class CallerConfiguration {
         return Integer.parseInt(written);
       } catch (NumberFormatException mistake) {
         throw new ConfigurationException(
-            "%s.status = %s: give it %s to %s".formatted(PREFIX, written, MIN_STATUS, MAX_STATUS),
+            "%s.status = %s: set it to %s to %s".formatted(PREFIX, written, MIN_STATUS, MAX_STATUS),
             mistake);
       }
     }

@@ -18,7 +18,7 @@ import java.util.Map;
  * @param texts the response to calls of each outcome that is denied, unless their annotation
  *     overrides it: all parts of it
  * @param tooCostlyMessage the message for a call that costs more than a rule ever admits, in place
- *     of any other message: no wait would help
+ *     of any other message: it can never succeed
  */
 @Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(DenialConfiguration.PREFIX)
@@ -49,7 +49,7 @@ public record DenialConfiguration(
    * @param code Code by which programs recognize such a denial. Default value {@code rate_limited}.
    * @param message Message of such a denial. Default value {@code {limiter.rate-limited}}.
    * @param tooCostlyMessage Message for a call that costs more than a rule ever admits, in place of
-   *     any other message: no wait would help. Default value {@code {limiter.too-costly}}.
+   *     any other message: it can never succeed. Default value {@code {limiter.too-costly}}.
    * @param bannedStatus Status of the response to a banned subject. Default value 429; 400 to 599.
    * @param bannedCode Code by which programs recognize a ban. Default value {@code banned}.
    * @param bannedMessage Message for a banned subject. Default value {@code {limiter.banned}}.

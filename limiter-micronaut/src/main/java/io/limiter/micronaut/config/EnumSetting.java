@@ -25,7 +25,7 @@ public final class EnumSetting {
         .orElseThrow(
             () ->
                 new ConfigurationException(
-                    "%s = %s: give it one of %s"
+                    "%s = %s: set it to one of %s"
                         .formatted(
                             property,
                             value,

@@ -160,12 +160,12 @@ public final class FixedSettings {
         // Not stripped: Micronaut reads a word with a space as false.
         text.filter(word -> !PolicyMember.SWITCH_WORDS.contains(word.toLowerCase(Locale.ROOT)))
             .ifPresent(
-                word -> mistakes.add("%s = %s: give it true or false".formatted(name, word)));
+                word -> mistakes.add("%s = %s: set it to true or false".formatted(name, word)));
       }
       return text;
     } catch (ConfigurationException unresolved) {
       mistakes.add(
-          "%s: %s: set it, or give it a default, as in ${name:default}"
+          "%s: %s: set it, or add a default, as in ${name:default}"
               .formatted(name, unresolved.getMessage()));
       return Optional.empty();
     }

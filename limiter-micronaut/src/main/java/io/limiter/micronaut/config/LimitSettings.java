@@ -28,8 +28,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the configuration has about limits at one moment. Each layer changes a policy in turn, those
- * of a lower precedence first, and those of a tier last: the last one wins.
+ * The configured limits at one moment. Each layer changes a policy in turn, those of a lower
+ * precedence first, and those of a tier last: the last one wins.
  */
 @Internal
 public final class LimitSettings {
@@ -52,7 +52,7 @@ public final class LimitSettings {
      * Changes a policy.
      *
      * @param tier empty for all callers
-     * @param known what the layers before it have
+     * @param known the definition by the layers before it
      */
     PolicyDefinition change(Optional<String> tier, PolicyDefinition known, RuleNames ruleNames);
 
@@ -71,7 +71,7 @@ public final class LimitSettings {
   interface RuleNames {
 
     /**
-     * @param change what settings have of the policy until now
+     * @param change the settings of the policy so far
      */
     Collection<String> of(PolicyDefinition change);
   }
@@ -147,12 +147,12 @@ public final class LimitSettings {
     return block;
   }
 
-  /** What the settings change of policies for all callers. */
+  /** The changes of policies for all callers. */
   public PolicyChanges changes() {
     return (policy, nameOf) -> change(Optional.empty(), policy, nameOf);
   }
 
-  /** What they change for callers of a tier. */
+  /** The changes of policies for callers of a tier. */
   public PolicyChanges changes(String tier) {
     return (policy, nameOf) -> {
       PolicyDefinition usual = change(Optional.empty(), policy, nameOf);
@@ -185,13 +185,13 @@ public final class LimitSettings {
     return tier.map(name -> TIERS + '.' + name).orElse(PoliciesConfiguration.PREFIX) + '.' + policy;
   }
 
-  /** What files and code have of a policy; nothing if the name is unknown. */
+  /** The settings of a policy in files and code; empty if the name is unknown. */
   public PolicyDefinition of(String policy) {
     PolicyDefinition known = policies.get(policy);
     return known == null ? of(Optional.empty(), policy) : known;
   }
 
-  /** The same in a tier. */
+  /** The settings of a policy in a tier; empty if a name is unknown. */
   public PolicyDefinition of(String tier, String policy) {
     return of(Optional.of(tier), policy);
   }
@@ -215,7 +215,7 @@ public final class LimitSettings {
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
-  /** The environment variables that set nothing of the policies that were asked for until now. */
+  /** The environment variables that no policy has read so far. */
   public List<String> unusedVariables() {
     return layers.stream()
         .filter(VariableLayer.class::isInstance)
@@ -240,8 +240,8 @@ public final class LimitSettings {
   }
 
   /**
-   * How the store is asked for calls under policies, and who decides while it is away; by the names
-   * of policies, of those that differ from what is usual.
+   * How calls under a policy are decided, and who decides while the store is away. By the names of
+   * policies; only those that differ from the default.
    *
    * @param notCached the policies whose denials always come from the store
    */
@@ -312,7 +312,7 @@ public final class LimitSettings {
               .collect(Collectors.toCollection(TreeSet::new));
       if (methods.isEmpty() || !METHODS.containsAll(methods)) {
         throw written.mistake(
-            "give it some of %s, or leave it out to limit all"
+            "use some of %s, or leave it out to limit all"
                 .formatted(String.join(", ", new TreeSet<>(METHODS))));
       }
       if (methods.contains("GET")) { // a HEAD request is answered by the method for GET

@@ -18,8 +18,8 @@ import java.time.ZoneId;
  * Settings of the limiter as a whole.
  *
  * @param maxCount the largest count of an exact log
- * @param anonymous how calls are limited for which a limit by user, header or resolver has no
- *     subject, unless its annotation specifies it
+ * @param anonymous how calls without a subject for a limit by user, header or resolver are limited,
+ *     unless the annotation specifies it
  * @param fallback who decides while Redis does not answer, where a policy has no fallback of its
  *     own
  * @param zone the time zone of aligned windows, unless the rule specifies it
@@ -41,8 +41,8 @@ public record LimiterConfiguration(
    * @param maxCount The largest count of an exact log, which takes about 8 bytes a unit for each
    *     subject. Other algorithms store a few numbers and are not bounded by it. Default value
    *     10,000; 1 to 1,000,000.
-   * @param anonymous How calls are limited for which a limit by user, header or resolver has no
-   *     subject, unless its annotation specifies it. Default value {@code address}; or {@code
+   * @param anonymous How calls without a subject for a limit by user, header or resolver are
+   *     limited, unless the annotation specifies it. Default value {@code address}; or {@code
    *     reject}.
    * @param fallback Who decides while Redis does not answer, where a policy has no fallback of its
    *     own. Default value {@code local}; or {@code allow}, or {@code deny}: 503 over HTTP. Without

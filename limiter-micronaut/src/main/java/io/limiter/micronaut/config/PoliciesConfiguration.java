@@ -145,7 +145,7 @@ public final class PoliciesConfiguration {
   }
 
   /**
-   * The environment variables that set something of a policy.
+   * The environment variables that may set members of a policy.
    *
    * @param rules the names of its rules
    */
@@ -175,8 +175,8 @@ public final class PoliciesConfiguration {
   }
 
   /**
-   * The fallbacks of all policies, as they are configured when a call needs one; of a call under
-   * several the strictest.
+   * The fallbacks of all policies, as configured when a call needs one. A call under several
+   * policies has the strictest.
    *
    * @param usual the fallback of policies without their own setting
    */

@@ -6,7 +6,7 @@ import io.limiter.micronaut.definition.PolicyDefinition;
 import io.micronaut.core.annotation.Internal;
 import java.util.function.Function;
 
-/** What settings change of policies, for all callers or for those of one tier. */
+/** The changes that settings make to policies, for all callers or for those of one tier. */
 @Internal
 @FunctionalInterface
 public interface PolicyChanges {

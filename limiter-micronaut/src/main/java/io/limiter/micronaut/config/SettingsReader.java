@@ -112,7 +112,7 @@ final class SettingsReader {
         return placeholders.resolveRequiredPlaceholders(value.toString());
       } catch (ConfigurationException unresolved) {
         throw new ConfigurationException(
-            "%s = %s: %s: set it, or give it a default, as in ${name:default}"
+            "%s = %s: %s: set it, or add a default, as in ${name:default}"
                 .formatted(key, value, unresolved.getMessage()),
             unresolved);
       }
@@ -133,7 +133,7 @@ final class SettingsReader {
   private final Map<Integer, Map<String, Origin>> routes = new TreeMap<>();
   private Optional<Origin> usualTier = Optional.empty();
 
-  /** A policy of which more may follow, with the rules of its list by their places. */
+  /** A policy that is still being read, with the rules of its list by index. */
   private static final class Draft {
 
     private final Map<Integer, MemberSet> rules = new TreeMap<>();
@@ -238,7 +238,7 @@ final class SettingsReader {
     if (key.equals(LimitSettings.TIERS + ".default")) {
       Origin usual = origin(key, value);
       if (!usual.value().matches(TIER_NAME)) {
-        throw usual.mistake("name a tier in small letters, digits and hyphens, such as free");
+        throw usual.mistake("name a tier in lower-case letters, digits and hyphens, such as free");
       }
       usualTier = Optional.of(usual);
       return;
@@ -246,7 +246,7 @@ final class SettingsReader {
     if (!tier.matches()) {
       throw origin(key, value)
           .mistake(
-              "name a tier in small letters, digits and hyphens, and a policy: write %s.pro.<policy>.rules[0].count, for example"
+              "name a tier in lower-case letters, digits and hyphens, and a policy: write %s.pro.<policy>.rules[0].count, for example"
                   .formatted(LimitSettings.TIERS));
     }
     Map<String, Draft> of = tiers.computeIfAbsent(tier.group(1), any -> new HashMap<>());
@@ -292,7 +292,7 @@ final class SettingsReader {
   }
 
   /**
-   * @param rule the place of the rule in brackets, or its name behind a dot
+   * @param rule the index of the rule in brackets, or its name after a dot
    */
   private void putRule(Draft draft, String rule, PolicyMember<?> member, String key, Object value) {
     MemberSet none = MemberSet.of(key.substring(0, key.length() - member.path().length() - 1));
@@ -317,7 +317,7 @@ final class SettingsReader {
     return dot;
   }
 
-  /** The dot before the longest member that a path ends with, behind this place; -1 if none is. */
+  /** The dot before the longest member that a path ends with, after this index; -1 if none is. */
   private static int beforeMember(Map<String, PolicyMember<?>> members, String path, int from) {
     int dot = path.indexOf('.', from + 1);
     while (dot > 0 && !members.containsKey(path.substring(dot + 1))) {
@@ -369,7 +369,7 @@ final class SettingsReader {
                 .formatted(what, String.join(" or ", nearest)));
   }
 
-  /** The name of the environment variable that sets this; a place in a list is {@code _0_}. */
+  /** The name of the environment variable that sets this; an index of a list is {@code _0_}. */
   static String variable(String name) {
     String plain = PLACE.matcher(name).replaceAll(".$1.");
     return UnknownSettings.variable(
@@ -377,12 +377,12 @@ final class SettingsReader {
   }
 
   /**
-   * What environment variables set. A variable is never taken apart: the names of those of all
-   * known members are looked up.
+   * What environment variables set. A variable is never split: the names for all known members are
+   * looked up.
    */
   static final class VariableLayer implements LimitSettings.Layer {
 
-    /** Micronaut makes [3] of _3_. */
+    /** Micronaut converts _3_ to [3]. */
     private static final Pattern INDEXED = Pattern.compile("\\[(\\d+)]");
 
     private static final List<String> OURS =
@@ -499,7 +499,7 @@ final class SettingsReader {
       return Optional.of(value);
     }
 
-    /** Those that were looked up for no setting. */
+    /** The variables that were looked up for no setting. */
     List<String> unused() {
       return byName.keySet().stream().filter(name -> !used.containsKey(name)).toList();
     }

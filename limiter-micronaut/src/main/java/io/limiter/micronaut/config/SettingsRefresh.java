@@ -20,19 +20,19 @@ public interface SettingsRefresh {
   int CHECK_ORDER = Ordered.HIGHEST_PRECEDENCE + 100;
 
   /**
-   * Reads all settings once more, together with these, and uses them if they make sense. It blocks.
+   * Reads all settings again, together with these, and uses them if they are valid. Blocks.
    *
    * @param shared settings that all instances share, by their names under {@code limiter.policies}
    * @return the mistake, which was logged; empty if they are in use now
    */
   Optional<String> refresh(Map<String, String> shared);
 
-  /** The same with the shared settings that are in use. */
+  /** Like {@link #refresh(Map)}, but with the shared settings that are in use. */
   Optional<String> refresh();
 
   /**
-   * The same with a setting of this instance alone, which takes precedence over all others until
-   * the instance stops.
+   * Like {@link #refresh()}, but with a setting of this instance alone, which takes precedence over
+   * all others until the instance stops.
    *
    * @param name its name under {@code limiter.policies}
    */
@@ -41,7 +41,7 @@ public interface SettingsRefresh {
   /** Changes the settings that all instances share. */
   interface SettingsShare {
 
-    /** Whether instances share settings. If not, nothing would read what is set. */
+    /** Whether instances share settings. If not, {@link #set} has no effect. */
     boolean isShared();
 
     /**

@@ -102,8 +102,7 @@ public final class TemplateConfiguration {
       written = true;
       if (steps.isEmpty()) {
         if (value != null && !(value instanceof Map<?, ?>)) {
-          throw mistake(
-              steps, value, "it is not a group of fields: give each field of the body a name");
+          throw mistake(steps, value, "it is not a group of fields: name each field of the body");
         }
         return;
       }
@@ -150,8 +149,7 @@ public final class TemplateConfiguration {
       group.parts.forEach(
           (step, part) -> {
             if (!(step instanceof String name)) {
-              throw mistake(
-                  path, "[" + step + "]", "the body cannot be a list: give its fields names");
+              throw mistake(path, "[" + step + "]", "the body cannot be a list: name its fields");
             }
             named.put(name, whole(append(path, step), part));
           });

@@ -70,7 +70,10 @@ final class UnknownSettings {
   private final List<String> mistakes = new ArrayList<>();
   private Collection<PropertySource> sources = List.of();
 
-  /** What is wrong in files, on the command line and in maps; logs what may be. */
+  /**
+   * The mistakes in files, on the command line and in maps. Names that may belong to something else
+   * are logged.
+   */
   List<String> mistakes(Collection<PropertySource> all) {
     sources = all;
     mistakes.clear();

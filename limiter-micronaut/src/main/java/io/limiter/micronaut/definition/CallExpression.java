@@ -73,7 +73,7 @@ public final class CallExpression {
       throw failed(e);
     }
     return text(
-        value.orElseThrow(() -> missing("the expression is null: the call must give it a value")));
+        value.orElseThrow(() -> missing("the expression is null: the call must provide a value")));
   }
 
   /**
@@ -88,7 +88,7 @@ public final class CallExpression {
       return truth;
     }
     throw new IllegalStateException(
-        mistake("the expression gives %s: let it give true or false".formatted(kind(value))));
+        mistake("the expression gives %s: it must be true or false".formatted(kind(value))));
   }
 
   /**
@@ -207,12 +207,12 @@ public final class CallExpression {
     if (!isPlain(value.getClass())) {
       throw new IllegalStateException(
           mistake(
-              "the expression gives %s, which may be another text at each call: let it give a text or a number"
+              "the expression gives %s, whose text may differ from call to call: it must be a text or a number"
                   .formatted(kind(value))));
     }
     String plain = plain(value);
     if (plain.isBlank()) {
-      throw missing("the expression is empty: the call must give it a value");
+      throw missing("the expression is empty: the call must provide a value");
     }
     return plain;
   }
@@ -225,7 +225,7 @@ public final class CallExpression {
   public static String textOf(Object value) {
     if (!isPlain(value.getClass())) {
       throw new IllegalArgumentException(
-          "A subject is a text or a number, but the value is a %s: give it what the expression gives"
+          "A subject is a text or a number, but the value is a %s: pass the value of the expression"
               .formatted(value.getClass().getName()));
     }
     return plain(value);

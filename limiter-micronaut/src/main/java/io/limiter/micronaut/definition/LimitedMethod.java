@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What the readers of annotations need of a limited method: at the start that of a bean, at compile
+ * A limited method, for the readers of annotations: at the start the method of a bean, at compile
  * time an element of the source.
  */
 @Internal

@@ -135,7 +135,7 @@ public final class MemberSet {
   /**
    * A mistake in a member.
    *
-   * @param value what a default or the annotation gives it; a setting has its own text
+   * @param value the value from a default or the annotation; a setting has its own text
    */
   public ConfigurationException mistake(PolicyMember<?> member, Object value, String remedy) {
     Optional<Origin> origin = find(member).map(Written::origin);

@@ -15,8 +15,8 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
- * What is written of one policy in one place: an annotation, a source of settings, or a tier. What
- * is not written is absent. {@link #with} lays one over another; the last one wins.
+ * The definition of one policy in one place: an annotation, a source of settings, or a tier.
+ * Members that are not written are absent. {@link #with} merges two definitions; the last one wins.
  *
  * @param name the name of the policy
  * @param members its members
@@ -75,7 +75,7 @@ public record PolicyDefinition(
   }
 
   /**
-   * Returns this definition with all that a change has. A list of rules replaces the rules and what
+   * Returns this definition with a change applied. A list of rules replaces the rules and what
    * changed them.
    */
   public PolicyDefinition with(PolicyDefinition change) {
@@ -102,7 +102,7 @@ public record PolicyDefinition(
   }
 
   /**
-   * The rules as they hold, by the names that they have without single changes; the second of one
+   * The rules in effect, by the names that they have without single changes; the second rule of one
    * name is {@code name-2}.
    *
    * @param nameOf the name of a rule by its members
@@ -112,7 +112,7 @@ public record PolicyDefinition(
     return changed(rules.orElse(List.of()), nameOf, taken);
   }
 
-  /** The same for callers without a subject. */
+  /** Like {@link #changedRules}, but the rules for callers without a subject. */
   public Map<String, MemberSet> changedAnonymousRules(
       Function<MemberSet, String> nameOf, Set<String> taken) {
     return changed(anonymousRules.orElse(List.of()), nameOf, taken);

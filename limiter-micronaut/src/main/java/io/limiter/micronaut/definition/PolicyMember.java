@@ -48,7 +48,7 @@ public final class PolicyMember<T> {
   /** The words for a boolean. Micronaut reads every other as false, a mistyped true as well. */
   public static final Set<String> SWITCH_WORDS = Set.of("true", "on", "yes", "false", "off", "no");
 
-  private static final String WHOLE_NUMBERS = "give it whole numbers, such as 404, 409";
+  private static final String WHOLE_NUMBERS = "set it to whole numbers, such as 404, 409";
 
   // Of a policy.
   public static final PolicyMember<Boolean> ENABLED = flag(POLICY, "enabled");
@@ -56,7 +56,7 @@ public final class PolicyMember<T> {
   public static final PolicyMember<Fallback> FALLBACK = word(POLICY, "fallback", Fallback.class);
   public static final PolicyMember<Duration> DEADLINE =
       new PolicyMember<>(
-          POLICY, "deadline", Argument.of(Duration.class), "give it 1 ms to 10 s, such as 100ms");
+          POLICY, "deadline", Argument.of(Duration.class), "set it to 1 ms to 10 s, such as 100ms");
   public static final PolicyMember<Boolean> DENY_CACHE = flag(POLICY, "deny-cache");
   public static final PolicyMember<Anonymous> ANONYMOUS =
       word(POLICY, "anonymous", Anonymous.class);
@@ -146,11 +146,11 @@ public final class PolicyMember<T> {
 
   private static PolicyMember<Boolean> flag(
       @Nullable Map<String, PolicyMember<?>> all, String path) {
-    return new PolicyMember<>(all, path, Argument.of(Boolean.class), "give it true or false");
+    return new PolicyMember<>(all, path, Argument.of(Boolean.class), "set it to true or false");
   }
 
   private static PolicyMember<Long> number(Map<String, PolicyMember<?>> all, String path) {
-    return new PolicyMember<>(all, path, Argument.of(Long.class), "give it a whole number");
+    return new PolicyMember<>(all, path, Argument.of(Long.class), "set it to a whole number");
   }
 
   private static PolicyMember<List<Integer>> numbers(
@@ -160,7 +160,10 @@ public final class PolicyMember<T> {
 
   private static PolicyMember<Duration> time(Map<String, PolicyMember<?>> all, String path) {
     return new PolicyMember<>(
-        all, path, Argument.of(Duration.class), "give it a time with its unit, such as 60s or 1h");
+        all,
+        path,
+        Argument.of(Duration.class),
+        "set it to a time with its unit, such as 60s or 1h");
   }
 
   private static PolicyMember<String> text(
@@ -181,7 +184,7 @@ public final class PolicyMember<T> {
         Argument.of(type),
         Arrays.stream(type.getEnumConstants())
             .map(word -> word.name().toLowerCase(Locale.ROOT).replace('_', '-'))
-            .collect(Collectors.joining(", ", "give it one of ", "")));
+            .collect(Collectors.joining(", ", "set it to one of ", "")));
   }
 
   @SuppressWarnings({"unchecked", "rawtypes"}) // a wildcard has no class literal
@@ -243,8 +246,8 @@ public final class PolicyMember<T> {
   }
 
   /**
-   * Whether a change that has this member replaces another one. Of one algorithm, the other
-   * parameters stay.
+   * Whether a change that has this member replaces another one. The other parameters of the same
+   * algorithm stay.
    */
   boolean replaces(PolicyMember<?> other) {
     return !family.isEmpty()
@@ -258,7 +261,7 @@ public final class PolicyMember<T> {
   }
 
   /**
-   * Reads what a source has.
+   * Reads the value in a source.
    *
    * @param raw a text, a number, a boolean or a list, with resolved placeholders
    * @throws ConfigurationException if it is of another type
@@ -267,7 +270,7 @@ public final class PolicyMember<T> {
     return new Written<>(converted(raw, conversion).orElseThrow(() -> mistake(origin)), origin);
   }
 
-  /** A value of this member that it cannot have. */
+  /** An invalid value of this member. */
   public ConfigurationException mistake(Origin origin) {
     return origin.mistake(remedy);
   }

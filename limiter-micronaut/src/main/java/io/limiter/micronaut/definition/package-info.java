@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * One policy as one typed value, wherever it stands: an annotation, a file, a variable, a tier, the
- * shared settings and the endpoint are all read to a {@link
- * io.limiter.micronaut.definition.PolicyDefinition}. A plan is made of it.
+ * shared settings and the endpoint are all read into a {@link
+ * io.limiter.micronaut.definition.PolicyDefinition}. Plans are built from it.
  */
 @NullMarked
 package io.limiter.micronaut.definition;

@@ -64,8 +64,8 @@ public record Denial(
   }
 
   /**
-   * The seconds of {@code Retry-After}. Empty if no wait would help, and for a duplicate, which
-   * clients must not submit again.
+   * The seconds of {@code Retry-After}. Empty if the call can never succeed, and for a duplicate,
+   * which clients must not submit again.
    */
   public OptionalLong retryAfterSeconds() {
     return retryAfterSeconds(verdict());
@@ -78,10 +78,10 @@ public record Denial(
 
   /**
    * The value of {@code Retry-After}: whole seconds rounded up, at least 1. While the store is away
-   * it is the time until the next attempt to use it. It is empty if no wait would help or the wait
-   * is unknown, as for a concurrency limit, and for a duplicate: a client that obeys it would
-   * repeat a submission that was accepted. For a banned subject it is the remaining time of the
-   * ban, or longer.
+   * it is the time until the next attempt to use it. It is empty if the call can never succeed or
+   * the wait is unknown, as for a concurrency limit, and for a duplicate: a client that obeys it
+   * would repeat a submission that was accepted. For a banned subject it is the remaining time of
+   * the ban, or longer.
    */
   @Internal
   public static OptionalLong retryAfterSeconds(Verdict verdict) {

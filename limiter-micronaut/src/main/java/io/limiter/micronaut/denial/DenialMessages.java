@@ -228,7 +228,7 @@ public class DenialMessages {
   }
 
   /**
-   * The same where other sources have messages.
+   * Like {@link #requireUsable(String)}, but for other sources of messages.
    *
    * @param known whether one of them has a message with this key
    */

@@ -38,9 +38,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Publishes each {@link LimiterEvent} on a thread of its own, and logs each denial at DEBUG. The
- * thread is started with the first event and ends when there was none for ten seconds. An event
- * that has no listener is not made, except for the first of its type: the listeners are looked up
- * on that thread.
+ * thread starts with the first event and ends after ten seconds without one. An event without a
+ * listener is not created, except for the first of its type: the listeners are looked up on that
+ * thread.
  */
 @Internal
 @Singleton
@@ -98,9 +98,9 @@ public final class EventPublisher implements DenialListener, NodeListener {
   private int heard;
 
   /**
-   * When bans have begun last, by the digests of their subjects. Calls that Redis decides together
-   * have one time, so each of them sees the whole of a ban that one of them began. Only the
-   * publishing thread uses this.
+   * When bans last began, by the digests of their subjects. Calls that Redis decides together have
+   * one time, so each of them sees the whole of a ban that one of them began. Only the publishing
+   * thread uses this.
    */
   private final Map<String, Long> begun = new LinkedHashMap<>();
 
@@ -263,13 +263,13 @@ public final class EventPublisher implements DenialListener, NodeListener {
     offer(POLICY, new LimiterEvent.PolicyChanged(policy, change, before, after));
   }
 
-  /** Publishes that somebody has changed something by hand. Any thread may call this. */
+  /** Publishes a change that was made by hand. Any thread may call this. */
   public void audit(LimiterEvent.Audit change) {
     offer(AUDIT, change);
   }
 
   /**
-   * A denial of which an event is made if that has listeners.
+   * A denial, which becomes an event if that has listeners.
    *
    * @param type the bit of its type
    * @param nanos when a ban begins, by {@link System#nanoTime}; otherwise 0
@@ -340,7 +340,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
       Object next = queue.remove(); // there is one: it is counted after it is added
       try {
         publish(next);
-      } catch (Throwable failure) { // of a listener; the others are to go on
+      } catch (Throwable failure) { // of a listener; the others still run
         if (context.isRunning()) { // else it has stopped meanwhile, and finds no listeners
           failures.report(LOG, "A listener has failed for an event of the limiter", failure);
         }

@@ -33,7 +33,7 @@ public sealed interface LimiterEvent {
    * @param rule the name of the rule that denies the call for the longest time; empty if no rule
    *     does, but a ban or the fallback
    * @param retryAfter the time after which the same call may be admitted; empty if it is unknown,
-   *     or no wait would help
+   *     or the call can never succeed
    * @param decidedBy who decided
    * @param subject the digest of the subject that is denied; of the first one if no single subject
    *     is

@@ -30,7 +30,7 @@ public final class SubjectDigest {
     this.secret = SupplierUtil.memoized(() -> configured.orElseGet(KeySecret::random));
   }
 
-  /** The digest of a subject of which only the tag of an override is known. */
+  /** The digest of a subject that is known only by the tag of an override. */
   public String ofTag(String tag) {
     return hidden ? tag : secret.get().tag(new StateKey(tag, ""));
   }

@@ -19,7 +19,7 @@ public record DenialText(OptionalInt status, Optional<String> code, Optional<Str
   public static final DenialText NONE =
       new DenialText(OptionalInt.empty(), Optional.empty(), Optional.empty());
 
-  /** The key, in braces, of the limiter's own message for calls that no wait would help. */
+  /** The key, in braces, of the limiter's own message for calls that can never succeed. */
   public static final String TOO_COSTLY = "{limiter.too-costly}";
 
   /**

@@ -28,10 +28,11 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The body of an answer, encoded before the server does it. The server encodes after all filters,
- * and answers 500 if that fails, so only this way is the status known on which the outcome of the
- * call depends. The server gets the same bytes, or the same exception, so that nothing is encoded
- * twice. If a filter has changed the body or its type meanwhile, it is encoded as ever.
+ * The body of a response, encoded before the server does so. The server encodes after all filters,
+ * and responds with 500 if that fails. Encoding early is the only way to know the status, which
+ * decides the outcome of the call. The server gets the same bytes, or the same exception, so
+ * nothing is encoded twice. If a filter has changed the body or its type meanwhile, the server
+ * encodes it as usual.
  *
  * @param <T> the type of the body
  */
@@ -57,9 +58,10 @@ final class EncodedBody<T> implements ResponseBodyWriter<T> {
   }
 
   /**
-   * Encodes the body of an answer, unless it is none that can fail or that can be held in memory.
+   * Encodes the body of a response, unless encoding cannot fail or the body cannot be held in
+   * memory.
    *
-   * @return whether the server will be able to write the answer
+   * @return whether the server will be able to write the response
    */
   static boolean encode(
       HttpRequest<?> request,
@@ -100,7 +102,10 @@ final class EncodedBody<T> implements ResponseBodyWriter<T> {
     return failure == null;
   }
 
-  /** What is bytes already, or can be read only once. Netty's buffers are no type of ours. */
+  /**
+   * Whether the body needs no encoding, or can be read only once. Netty's buffers are found by
+   * name.
+   */
   private static boolean isRaw(Object body) {
     return body instanceof CharSequence
         || body instanceof byte[]

@@ -27,8 +27,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Names the filters of the application that run before the gate: what they answer themselves is not
- * limited, and nothing else would show it. It is a warning where no order was chosen for them.
+ * Names the filters of the application that run before the gate: a request that they answer is not
+ * limited, and nothing else would show it. If no order was chosen for them, this is a warning.
  */
 @Singleton
 final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
@@ -67,16 +67,16 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
     }
     if (!unordered.isEmpty()) {
       LOG.warn(
-          "{} filters have no order of their own and run before the gate, whose order is {}: a request that they answer is not limited. An HttpServerFilter or HttpFilter, on which @Order has no effect, and a @ServerFilter that implements Ordered have the order 0 unless they override getOrder(): let it return more if it answers requests, less if it must see all. The filters are {}",
-          unordered.size(),
+          "Filters without an order of their own run before the gate, whose order is {}: {} ({}). A request that they answer is not limited. An HttpServerFilter or HttpFilter, on which @Order has no effect, and a @ServerFilter that implements Ordered have the order 0 unless they override getOrder(): let it return more if it answers requests, less if it must see all",
           GateFilter.ORDER,
+          unordered.size(),
           PlanRegistry.listed(unordered));
     }
     if (!ordered.isEmpty()) {
       LOG.info(
-          "{} filters run before the gate, whose order is {}, by the order chosen for them: a request that they answer is not limited. The filters are {}",
-          ordered.size(),
+          "Filters run before the gate, whose order is {}, by the order chosen for them: {} ({}). A request that they answer is not limited",
           GateFilter.ORDER,
+          ordered.size(),
           PlanRegistry.listed(ordered));
     }
   }

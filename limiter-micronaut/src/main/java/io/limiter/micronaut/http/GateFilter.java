@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The gate: rejects the requests of blocked callers, and decides those whose plan needs nothing but
  * the request, on the event loop of the request, without waiting, before arguments are bound or the
- * body is read. It decides behind security, or before it for plans that ask for that, so that
+ * body is read. It decides after security, or before it for plans that ask for that, so that
  * guessed passwords are counted and denied before one is checked. An admitted request carries its
  * {@link LimitedCall} to the guard.
  */
@@ -47,10 +47,10 @@ import org.jspecify.annotations.Nullable;
 @ServerFilter(patterns = ServerFilter.MATCH_ALL_PATTERN, appendContextPath = false)
 public final class GateFilter implements ConditionalFilter {
 
-  /** Behind {@link ServerFilterPhase#SECURITY}, which finds the user. */
+  /** After {@link ServerFilterPhase#SECURITY}, which finds the user. */
   public static final int ORDER = 39_250;
 
-  /** Before {@link ServerFilterPhase#SECURITY}, behind the session. */
+  /** Before {@link ServerFilterPhase#SECURITY}, after the session. */
   public static final int ORDER_BEFORE_SECURITY = 38_750;
 
   private static final String DISCONNECT = "io.limiter.disconnect";

@@ -43,14 +43,14 @@ public final class LimitedResponseFilter
     implements ApplicationEventListener<HttpRequestTerminatedEvent> {
 
   /**
-   * Outside of the gate, before and behind security: only filters up to one that fails see the
+   * Outside of the gate, before and after security: only filters up to one that fails see the
    * response.
    */
   public static final int ORDER = GateFilter.ORDER_BEFORE_SECURITY - 10;
 
   private static final Logger LOG = LoggerFactory.getLogger(LimitedResponseFilter.class);
 
-  /** An exception within so many others is not the reason of the answer. */
+  /** The most nested causes that are searched for a denial. */
   private static final int MAX_CAUSES = 8;
 
   private final RateLimitFields fields;
@@ -113,7 +113,7 @@ public final class LimitedResponseFilter
     }
   }
 
-  /** The same for the fields of any response. */
+  /** Writes the header fields of any response, like {@link #writeDenial}. */
   private void write(Verdict verdict, MutableHttpResponse<?> response) {
     try {
       fields.write(verdict, response);
@@ -160,8 +160,8 @@ public final class LimitedResponseFilter
 
   /**
    * Completes a call whose response never came to the filter, or is a stream without a subscriber.
-   * Micronaut publishes the event once a response is written or cannot be written any more, and not
-   * before a method has ended that still runs when its client disconnects.
+   * Micronaut publishes the event once a response is written or cannot be written any more. If the
+   * client disconnects while the method runs, the event follows the end of the method.
    */
   @Override
   public void onApplicationEvent(HttpRequestTerminatedEvent ended) {
@@ -192,8 +192,8 @@ public final class LimitedResponseFilter
   }
 
   /**
-   * Until the first item the server still responds with another status: that of a status exception,
-   * else 500, whatever handlers there are. Later there is none.
+   * If the stream fails before the first item, the server responds with the status of a status
+   * exception, else 500, whatever the handlers are. Later it has no other status.
    */
   private Mono<Object> failed(
       LimitedCall call, Throwable failure, boolean begun, HttpRequest<?> request) {

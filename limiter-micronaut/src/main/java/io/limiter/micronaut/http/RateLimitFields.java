@@ -142,7 +142,7 @@ public class RateLimitFields {
     return !field.startsWith("\"") && equals >= 0 && (parameters < 0 || equals < parameters);
   }
 
-  /** What decided; after the fallback the reason, too, in a comment as other fields have them. */
+  /** Who decided; after a decision of the fallback, with the reason as an HTTP comment. */
   private static String decidedBy(Verdict verdict) {
     return verdict
         .reason()
@@ -234,7 +234,7 @@ public class RateLimitFields {
 
     private static final byte[] SECONDS = ";t=".getBytes(StandardCharsets.US_ASCII);
 
-    /** As many as a long has. */
+    /** The most digits of a long. */
     private static final int MAX_DIGITS = 19;
 
     private final Rule[] rules;

@@ -44,11 +44,11 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
     List<String> methods = plans.methods(LimitPlan::countsUsers);
     if (!methods.isEmpty() && !hasSecurity()) {
       LOG.warn(
-          "{} methods count users (limitType = USER_ID), but micronaut-security is missing or disabled. Unless a filter of the application sets the principal before the gate, whose order is {}, their callers are counted by address: add micronaut-security, or give that filter @Order({}). The methods are {}",
+          "micronaut-security is missing or disabled, but methods count users (limitType = USER_ID): {} ({}). Unless a filter of the application sets the principal before the gate, whose order is {}, their callers are counted by address: add micronaut-security, or annotate that filter with @Order({})",
           methods.size(),
+          PlanRegistry.listed(methods),
           GateFilter.ORDER,
-          ServerFilterPhase.SECURITY.order(),
-          PlanRegistry.listed(methods));
+          ServerFilterPhase.SECURITY.order());
     }
   }
 

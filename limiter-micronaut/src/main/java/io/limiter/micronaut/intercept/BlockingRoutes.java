@@ -27,9 +27,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Moves the routes that have to wait for their decision off the event loop: those which return
- * their result themselves, or stream it, and whose decision needs their arguments. The messages of
- * one WebSocket still run one after another, as on its event loop. An executor that the application
+ * Moves routes that have to wait for their decision off the event loop: those that return their
+ * result directly, or stream it, and whose decision needs their arguments. The messages of one
+ * WebSocket still run one after another, as on its event loop. An executor that the application
  * names for a route takes precedence.
  */
 @Singleton
@@ -110,7 +110,7 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
     return Publishers.isConvertibleToPublisher(result.getType()) && !result.isSingleResult();
   }
 
-  /** Tasks of one connection one after another; those of others beside them. */
+  /** Runs the tasks of one connection one after another. Connections do not wait for each other. */
   private static final class OneByOne extends AbstractExecutorService {
 
     private final CallerThreads threads;

@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * Enters methods of its own, one of each kind, with an admission by the gate. The guard decides
- * only a call of the method for whose decision an event loop need not wait.
+ * Enters methods of its own, one of each kind, with an admission by the gate. Where the guard
+ * itself decides, the method is one for which an event loop need not wait.
  */
 @Singleton
 final class GuardWarmUp implements WarmUpStep {

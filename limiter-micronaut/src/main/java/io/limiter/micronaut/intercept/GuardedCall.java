@@ -36,8 +36,8 @@ import org.slf4j.LoggerFactory;
 import reactor.util.context.ContextView;
 
 /**
- * One call of a limited method, as the guard sees it: takes the admission of the gate, or has the
- * call decided; enters the method in the context of its caller, and reports how it ended.
+ * One call of a limited method in the guard. It takes the admission of the gate, or asks for a
+ * decision, enters the method in the context of its caller, and reports how the method ended.
  */
 class GuardedCall extends ArrivingCall<LimitedCall> {
 
@@ -112,7 +112,7 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
     return of(request(), request().map(here::with).orElse(here), admittedAtGate);
   }
 
-  /** The same call in the name of no request. */
+  /** Returns this call without a request. */
   GuardedCall ofNoRequest() {
     return of(Optional.empty(), CallContext.NONE, new AtomicReference<>());
   }
@@ -124,7 +124,7 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
     return new GuardedCall(parts, invocation, whole(), request, context, admittedAtGate);
   }
 
-  /** Whether another is made in the name of a request, and this one not in that. */
+  /** Whether the other call has a request, and this one does not belong to it. */
   boolean isOfAnotherThan(GuardedCall other) {
     return other.request().isPresent() && !isOf(other.request().get());
   }
@@ -154,7 +154,7 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
     return found.isPresent() ? Optional.of(found.get()) : Optional.empty();
   }
 
-  /** Takes the admission of the gate, once; else has the call decided. */
+  /** Takes the admission of the gate, once; otherwise asks for a decision. */
   CompletableFuture<LimitedCall> arrive() {
     LimitedCall ready = admittedAtGate.getAndSet(null);
     return ready != null ? CompletableFuture.completedFuture(ready) : parts.admission().admit(this);
@@ -304,12 +304,12 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
     return inContext(method);
   }
 
-  /** Whether the method runs on another thread, behind what its caller waits for. */
+  /** Whether the method runs on another thread, for which its caller does not wait. */
   boolean isHandedOn() {
     return AsyncCompletion.sees(invocation);
   }
 
-  /** Has that thread run the rest of the call so. */
+  /** Makes that thread run the rest of the call this way. */
   void handOn(AsyncCompletion.Rest rest) {
     AsyncCompletion.handOn(invocation, rest);
   }
@@ -323,7 +323,7 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
     return threads().back(call.on(event), request(), context());
   }
 
-  /** The same for a caller that waits. A thread that must not block does not wait. */
+  /** Reports how the method ended, and waits for the report unless the thread must not block. */
   void awaitOn(LimitedCall call, LimitedCall.Event event) {
     CompletionStage<Void> reported = call.on(event);
     if (reported.toCompletableFuture().isDone() || threads().mustNotBlock()) {

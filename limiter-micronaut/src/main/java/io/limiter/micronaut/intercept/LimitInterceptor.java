@@ -28,13 +28,13 @@ import org.reactivestreams.Publisher;
 
 /**
  * Enters a limited method only on a verdict: the gate's, handed over on the request, or one of its
- * own. It runs behind validation, so that arguments in keys are valid and invalid calls cost
+ * own. It runs after validation, so that arguments in keys are valid and invalid calls cost
  * nothing, and before caches, retries and transactions, which all happen within one call.
  */
 @InterceptorBean(Limited.class)
 public final class LimitInterceptor implements MethodInterceptor<Object, Object> {
 
-  /** Behind {@link InterceptPhase#VALIDATE}, before {@link InterceptPhase#CACHE}. */
+  /** After {@link InterceptPhase#VALIDATE}, before {@link InterceptPhase#CACHE}. */
   public static final int POSITION = InterceptPhase.VALIDATE.getPosition() + 10;
 
   private final PlanRegistry plans;
@@ -104,8 +104,8 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
   }
 
   /**
-   * As the type that the method returns. What is of that type already is left alone: Micronaut
-   * would hide the context of its subscribers behind that of this call.
+   * Converts a publisher to the type that the method returns. One of that type is left alone:
+   * Micronaut would replace the context of its subscribers by that of this call.
    */
   private static @Nullable Object published(
       InterceptedMethod method, MethodInvocationContext<?, ?> context, Publisher<?> publisher) {
@@ -188,7 +188,10 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
       return run(call, admitted, () -> call.enter(admitted, method));
     }
 
-    /** The thread that runs the method sees to its end, unless none takes it. */
+    /**
+     * The thread that runs the method completes the call. If no thread accepts it, this thread
+     * does.
+     */
     private static @Nullable Object handOn(
         GuardedCall call, LimitedCall admitted, Supplier<@Nullable Object> method) {
       call.handOn(rest -> run(call, admitted, rest));
@@ -213,7 +216,7 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
       return result;
     }
 
-    /** What the method has thrown goes before whatever may happen now. */
+    /** The method's exception takes precedence. */
     private static void failed(GuardedCall call, LimitedCall admitted, Throwable failure) {
       try {
         call.awaitOn(admitted, Event.Plain.THREW);
@@ -224,29 +227,29 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
   }
 
   /**
-   * Sees the end of a limited {@link Async} method that gives nothing back: on the thread that runs
-   * it, since for the guard the call is over as soon as that thread is asked for.
+   * Completes the call of a limited {@link Async} method that returns void, on the thread that runs
+   * the method. The guard cannot, since for it the method ends as soon as the executor accepts it.
    */
   @InterceptorBean(Async.class)
   static final class AsyncCompletion implements MethodInterceptor<Object, Object> {
 
-    /** Behind {@link InterceptPhase#ASYNC}, before {@link InterceptPhase#TRANSACTION}. */
+    /** After {@link InterceptPhase#ASYNC}, before {@link InterceptPhase#TRANSACTION}. */
     static final int POSITION = InterceptPhase.ASYNC.getPosition() + 10;
 
     private static final String ATTRIBUTE = "io.limiter.async";
 
-    /** Runs the rest of a call, and sees to its end. */
+    /** Runs the rest of a call, and completes it. */
     @FunctionalInterface
     interface Rest {
       @Nullable Object run(Supplier<@Nullable Object> method);
     }
 
-    /** Whether the calls of a method end behind what the guard sees of them. */
+    /** Whether calls of this method end after they have left the guard. */
     static boolean sees(MethodInvocationContext<?, ?> context) {
       return context.getReturnType().isVoid() && context.hasStereotype(Async.class);
     }
 
-    /** Has the call end on the thread that it is handed to. */
+    /** Makes the thread that runs the method complete the call. */
     static void handOn(MethodInvocationContext<?, ?> context, Rest rest) {
       context.setAttribute(ATTRIBUTE, rest);
     }

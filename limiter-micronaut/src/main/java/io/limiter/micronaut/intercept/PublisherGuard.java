@@ -13,8 +13,8 @@ import reactor.core.publisher.Mono;
 import reactor.util.context.ContextView;
 
 /**
- * Guards a method that returns a Publisher: each subscription is a call, of the request that
- * subscribes. One without a request is a call of the request in which the publisher was made.
+ * Guards a method that returns a Publisher: each subscription is a call of the request that
+ * subscribes. Without one, it is a call of the request in which the publisher was made.
  */
 final class PublisherGuard {
 
@@ -61,9 +61,9 @@ final class PublisherGuard {
   }
 
   /**
-   * Guards a stream that is the answer to a request. It begins with that answer, before it is
-   * subscribed to: so a denial, or what the method throws, is still answered as for any route. The
-   * answer sees the end of the stream, and which status its client gets.
+   * Guards a stream that is the response to a request. The call begins before the stream is
+   * subscribed to, so a denial, or an exception of the method, is handled as for any route. The
+   * response completes the call, by the end of the stream and the status that the client receives.
    */
   static Publisher<?> answer(GuardedCall call, Supplier<Publisher<?>> method) {
     LimitedCall admitted = call.awaitArrival();
@@ -79,13 +79,15 @@ final class PublisherGuard {
         });
   }
 
-  /** The method is over, but not its stream, whose failure is that of the method. */
+  /** The method has returned, but its stream goes on. If the stream fails, so does the method. */
   private static Flux<Object> noted(LimitedCall admitted, Publisher<?> begun) {
     admitted.on(new Event.Returned(null));
     return Flux.<Object>from(begun).doOnError(failure -> admitted.on(Event.Plain.THREW));
   }
 
-  /** What it throws is answered as for any route, and the answer sees to the call's end. */
+  /**
+   * An exception of the method is handled as for any route, and the response completes the call.
+   */
   private static Publisher<?> begin(
       GuardedCall call, LimitedCall admitted, Supplier<Publisher<?>> method) {
     try {
@@ -96,7 +98,7 @@ final class PublisherGuard {
     }
   }
 
-  /** A subscriber that cancels while it is decided, or while the method runs, frees its permits. */
+  /** A subscriber that cancels before the decision, or while the method runs, frees its permits. */
   private static Mono<LimitedCall> admission(GuardedCall call) {
     CompletableFuture<LimitedCall> arrived = call.arrive();
     boolean suppressCancel = true;
@@ -133,7 +135,7 @@ final class PublisherGuard {
                     Flux.<Object>defer(() -> Flux.from(inContext(call, admitted, method)))));
   }
 
-  /** The call is over with its stream, which no answer sees to. */
+  /** The call completes with its stream, since no response completes it. */
   private static Flux<Object> guarded(GuardedCall call, LimitedCall admitted, Publisher<?> method) {
     admitted.detach();
     Flux<Object> items = Flux.from(method);

@@ -21,9 +21,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Binds JSON objects to introspected records. It does so for any JSON mapper alike: a mapper of the
- * application may ignore an unknown member, or take a number for a text. Each mistake is a 400 that
- * names it.
+ * Binds JSON objects to introspected records. It does not depend on the JSON mapper: a mapper of
+ * the application may ignore an unknown member, or accept a number as a text. Each mistake is a 400
+ * that names it.
  */
 final class BodyReader {
 
@@ -67,7 +67,7 @@ final class BodyReader {
       this.members = members;
     }
 
-    /** A record of some of the members; of a map that is absent it has an empty one. */
+    /** A record of some of the members. An absent map is an empty one. */
     <T> T as(Class<T> type) {
       BeanIntrospection<T> introspection = BeanIntrospection.getIntrospection(type);
       return introspection.instantiate(
@@ -90,7 +90,7 @@ final class BodyReader {
             .toList();
     Map<String, Object> members = parsed(text);
     if (members == null) {
-      throw mistake("The body is no JSON object: send one such as " + example);
+      throw mistake("The body is not a JSON object: send one such as " + example);
     }
     for (String member : members.keySet()) {
       if (!known.contains(member)) {
@@ -141,7 +141,7 @@ final class BodyReader {
         .orElseThrow(() -> wrong(where, value, Objects.requireNonNull(TYPES.get(type))));
   }
 
-  /** Conversion alone would take a number for a text, and many a text for false. */
+  /** Conversion alone would accept a number as a text, and most texts as false. */
   private Optional<?> converted(Class<?> type, @Nullable Object value) {
     if (value instanceof String text && (text.isBlank() || text.length() > MAX_TEXT)) {
       return Optional.empty();
@@ -162,11 +162,11 @@ final class BodyReader {
   private static HttpStatusException wrong(String where, @Nullable Object value, String remedy) {
     String written = quoted(String.valueOf(value));
     return mistake(
-        "The member %s is %s: give it %s"
+        "The member %s is %s: set it to %s"
             .formatted(where, value instanceof String ? "'" + written + "'" : written, remedy));
   }
 
-  /** A remedy for a name that is none of those known. */
+  /** The remedy for an unknown name. */
   static String oneOf(Collection<String> known, String name) {
     List<String> nearest = NearestNames.of(known, name);
     return nearest.isEmpty()

@@ -20,13 +20,14 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * What the endpoint answers, as maps: every JSON mapper writes these. Times are ISO 8601 durations.
+ * The responses of the endpoint, as maps, which every JSON mapper writes. Times are ISO 8601
+ * durations.
  */
 final class LimitViews {
 
   private LimitViews() {}
 
-  /** What a policy limits, and which of its numbers come from elsewhere than its annotation. */
+  /** What a policy limits, and which of its numbers do not come from its annotation. */
   static Map<String, Object> policy(LimitedPolicy policy, boolean observed) {
     Map<String, Object> view = new LinkedHashMap<>();
     view.put("policy", policy.name());
@@ -101,7 +102,7 @@ final class LimitViews {
     return view;
   }
 
-  /** What a subject has instead of the usual limits. */
+  /** The override of a subject. */
   static Map<String, Object> override(SubjectOverride override, String digest) {
     Map<String, Object> view = new LinkedHashMap<>();
     view.put("policy", override.policy());
@@ -115,7 +116,7 @@ final class LimitViews {
     return view;
   }
 
-  /** The same in words, for an audit. */
+  /** The override of a subject in words, for an audit. */
   static String words(Optional<SubjectOverride> override) {
     return override
         .map(
@@ -126,7 +127,7 @@ final class LimitViews {
         .orElse("the usual limits");
   }
 
-  /** Whether a call would pass, and what each rule says. */
+  /** Whether a call would pass, and the state of each rule. */
   static Map<String, Object> verdict(Verdict verdict) {
     Map<String, Object> view = new LinkedHashMap<>();
     view.put("passes", verdict.allowed());
@@ -154,7 +155,7 @@ final class LimitViews {
     return view;
   }
 
-  /** The same in words, for an audit: {@code banned for PT14M, 3-per-60s 0/3}. */
+  /** A verdict in words, for an audit: {@code banned for PT14M, 3-per-60s 0/3}. */
   static String words(Verdict verdict) {
     String outcome =
         word(verdict.outcome())

@@ -72,8 +72,8 @@ import org.jspecify.annotations.Nullable;
  * POST /limits/{policy}/end-override
  * </pre>
  *
- * <p>Its methods run on threads that may block. What continues after the store's answer does, too:
- * writing the audit line may block.
+ * <p>Its methods run on threads that may block. So do the continuations after the store's answer,
+ * since writing the audit line may block.
  */
 @Internal
 @Singleton
@@ -173,7 +173,7 @@ public final class LimitsEndpoint {
     return view;
   }
 
-  /** Starts to count denials again. */
+  /** Resets the counts of denials. */
   @Write
   Map<String, Object> change(HttpRequest<?> request, @Nullable @Body String body) {
     String example = "{\"forgetTalkers\": true}";
@@ -261,8 +261,8 @@ public final class LimitsEndpoint {
   }
 
   /**
-   * The subjects that a body names, by the rules of the tier that it names, else of the tier that
-   * is remembered of one of them, else of the default tier.
+   * The subjects that a body names, under the rules of the tier that it names, else of a tier that
+   * is cached for one of them, else of the default tier.
    */
   private NamedSubject subject(SubjectBody body, LimitedPolicy policy) {
     Optional<String> tier =
@@ -306,7 +306,7 @@ public final class LimitsEndpoint {
     return view;
   }
 
-  /** Gives a subject other limits, or the usual ones again. */
+  /** Sets or ends the override of a subject. */
   private CompletionStage<Map<String, Object>> overridden(
       String who, String operation, LimitedPolicy policy, @Nullable String text) {
     LimitOverrides table =
@@ -350,7 +350,7 @@ public final class LimitsEndpoint {
     boolean unlimited = Boolean.TRUE.equals(body.unlimited());
     if (unlimited != body.counts().isEmpty()) {
       throw BodyReader.mistake(
-          "The body has %s of 'counts' and 'unlimited': give it one of them, such as \"counts\": {\"10-per-60s\": 50}"
+          "The body has %s of 'counts' and 'unlimited': specify one of them, such as \"counts\": {\"10-per-60s\": 50}"
               .formatted(unlimited ? "both" : "none"));
     }
     return unlimited

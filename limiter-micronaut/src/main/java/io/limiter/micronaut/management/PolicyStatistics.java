@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * How this instance has decided the calls of each policy since it started, and who is denied most:
  * up to {@value #SIZE} subjects of each policy. A decision costs an increment; a denial one more,
- * or taking over a counter. Digests are computed when somebody asks.
+ * or taking over a counter. Digests are computed on demand.
  */
 @Singleton
 @Requires(beans = LimitsEndpoint.class)
@@ -179,8 +179,8 @@ final class PolicyStatistics implements VerdictListener, DenialListener {
   }
 
   /**
-   * The subjects that were denied most, since when denials are counted, and how many could not be
-   * counted, so that a subject may have as many more.
+   * The subjects that were denied most, the time at which the count began, and the number of
+   * denials that were skipped: a subject may have as many more.
    *
    * @param policy that of the denials; empty for all
    */
@@ -240,7 +240,7 @@ final class PolicyStatistics implements VerdictListener, DenialListener {
         .findFirst();
   }
 
-  /** Starts again to count who is denied, for all policies. */
+  /** Resets the counts of denied subjects for all policies. */
   void forgetTalkers() {
     since = Instant.now();
     policies.values().forEach(policy -> policy.talkers.clear());

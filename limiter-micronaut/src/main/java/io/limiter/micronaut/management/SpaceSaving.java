@@ -21,9 +21,9 @@ import java.util.function.Supplier;
  *   <li>a key that occurred more than n / counters times has a counter.
  * </ul>
  *
- * <p>No thread waits that counts. A key with a counter is an atomic increment. For another key a
- * lock is tried; while another thread has it, the occurrence is skipped. The bounds hold for all
- * that was not skipped.
+ * <p>Counting never blocks. For a key with a counter it is an atomic increment. Another key needs a
+ * lock; while another thread holds it, the occurrence is skipped. The bounds hold for all that was
+ * not skipped.
  *
  * @param <V> what is kept with a key
  */
@@ -90,8 +90,8 @@ final class SpaceSaving<V> {
   }
 
   /**
-   * Ends a counter that no other one is below. Its key may not be counted in between: if it was, it
-   * is not the least one. The counts of the others only grow meanwhile.
+   * Ends a least counter, unless its key is counted meanwhile: then it may not be the least one any
+   * more. The counts of the others only grow meanwhile.
    *
    * @return its count; below 0 if others always were faster
    */
@@ -129,7 +129,7 @@ final class SpaceSaving<V> {
     return skipped.sum();
   }
 
-  /** Starts again with no key. Occurrences meanwhile may count before or after it. */
+  /** Removes all keys. Occurrences meanwhile may count before or after this. */
   void clear() {
     locked(
         () -> {
@@ -140,7 +140,7 @@ final class SpaceSaving<V> {
         });
   }
 
-  /** Runs an action while nothing but increments happens. Who counts does not wait for it. */
+  /** Runs an action while only increments happen. Counting does not wait for it. */
   <T> T locked(Supplier<T> action) {
     lock.lock();
     try {

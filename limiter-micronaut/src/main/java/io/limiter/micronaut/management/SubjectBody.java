@@ -63,7 +63,8 @@ record SubjectBody(
    *
    * @param policy that of the tier
    * @throws IllegalArgumentException if the policy does not count one of them
-   * @throws io.limiter.micronaut.exception.InvalidCallException if the submission can be no key
+   * @throws io.limiter.micronaut.exception.InvalidCallException if the submission is not a valid
+   *     key
    */
   NamedSubject named(LimitedPolicy policy, PolicyStatistics statistics) {
     LimitedPolicy asked = method == null ? policy : policy.method(method);
@@ -77,11 +78,11 @@ record SubjectBody(
             .orElseThrow(
                 () ->
                     BodyReader.mistake(
-                        "The body names no subject: give it one of subject, address, user, header, argument, resolver, anonymous, everyone, digest, such as "
+                        "The body names no subject: specify one of subject, address, user, header, argument, resolver, anonymous, everyone, digest, such as "
                             + EXAMPLE));
     if (submission != null && request.duplicate().isEmpty()) {
       throw BodyReader.mistake(
-          "The body names a submission, and none of its subjects submits: name the subject whose submissions the policy '%s' compares"
+          "The body names a submission, but none of its subjects submits: name the subject whose submissions the policy '%s' compares"
               .formatted(policy.name()));
     }
     return new NamedSubject(

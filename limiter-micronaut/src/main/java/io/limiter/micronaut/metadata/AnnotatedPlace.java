@@ -245,7 +245,7 @@ record AnnotatedPlace(
     return text.length() + ":" + text;
   }
 
-  /** The same place with other values of its annotations. */
+  /** Returns this place with other values of its annotations. */
   AnnotatedPlace with(UnaryOperator<AnnotationValue<?>> change) {
     Map<Class<? extends Annotation>, List<AnnotationValue<?>>> changed = new LinkedHashMap<>();
     limits.forEach(

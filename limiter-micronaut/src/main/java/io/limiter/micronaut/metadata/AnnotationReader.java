@@ -189,7 +189,7 @@ final class AnnotationReader {
                 written.stream()
                     .map(one -> "@" + type.getSimpleName())
                     .collect(Collectors.joining(", ")))
-            .mistake("one is possible: remove the others");
+            .mistake("only one is possible: remove the others");
       }
       return written.stream().findFirst().map(one -> new Place(name + '.' + member, one, unit));
     }
@@ -337,7 +337,7 @@ final class AnnotationReader {
       } catch (ConfigurationException unresolved) {
         throw origin(member, String.valueOf(raw))
             .mistake(
-                "%s: set it, or give it a default, as in ${name:default}"
+                "%s: set it, or add a default, as in ${name:default}"
                     .formatted(unresolved.getMessage()));
       }
     }

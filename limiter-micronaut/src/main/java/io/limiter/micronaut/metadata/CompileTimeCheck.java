@@ -46,9 +46,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Reads the limits of a method while it is compiled, by the readers of the start: what it finds is
- * worded as there. The configuration is not known yet, so this check has the widest bounds, assumes
- * that every bean exists that an annotation names, and accepts any text with a placeholder.
+ * Reads the limits of a method while it is compiled, by the readers of the start and with the same
+ * messages. The configuration is not known yet, so this check has the widest bounds, assumes that
+ * every bean exists that an annotation names, and accepts any text with a placeholder.
  */
 @Internal
 public final class CompileTimeCheck {
@@ -61,7 +61,7 @@ public final class CompileTimeCheck {
   /**
    * What was found.
    *
-   * @param error what the start would stop with, whatever the configuration; empty if it would not
+   * @param error the error that would stop the start, whatever the configuration; empty if none
    * @param warnings what is probably not intended
    * @param plan how the method is limited as annotated; empty if it is not, or if that is not clear
    */
@@ -156,7 +156,7 @@ public final class CompileTimeCheck {
         Rule stricter = rules.get(j);
         if (i != j && neverDeniesBeside(rule, stricter) && (i > j || !same(rule, stricter))) {
           found.add(
-              "%s: @RateRule = %s: it never denies a call, since the rule '%s' admits at most %s in the same time: remove it, or give it other numbers"
+              "%s: @RateRule = %s: it never denies a call, since the rule '%s' admits at most %s in the same time: remove it, or change its numbers"
                   .formatted(
                       method, rule.name(), stricter.name(), admitted(stricter, rule.window())));
           break;
@@ -265,7 +265,7 @@ public final class CompileTimeCheck {
 
   /**
    * Beans of the application that only exist at run time. Each has a class of its own, since two
-   * limits that name two types count apart.
+   * limits that name two types count separately.
    */
   private static final class StandIns implements NamedBeans {
 

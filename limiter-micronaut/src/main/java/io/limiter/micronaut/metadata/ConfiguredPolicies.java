@@ -165,7 +165,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
         .findFirst()
         .orElseGet(() -> new Origin(settings.members().place(), "unlimited", "settings"))
         .mistake(
-            "no policy is named '%s': %suse one of %s, give a @RateLimiter this name, give it rules here, or, for a policy from code, make it a bean of type %s"
+            "no policy is named '%s': %suse one of %s, set this name on a @RateLimiter, define its rules here, or, for a policy from code, make it a bean of type %s"
                 .formatted(
                     settings.name(),
                     nearest.isEmpty() ? "" : "did you mean " + nearest.get(0) + "? Else ",
@@ -196,7 +196,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
           .next()
           .mistake(
               names.isEmpty()
-                  ? "the policy '%s' has no rules of its own that a single setting could change: give it a list of rules"
+                  ? "the policy '%s' has no rules of its own that a single setting could change: set a list of rules"
                       .formatted(policy)
                   : "the policy '%s' has no rule '%s': use one of %s"
                       .formatted(policy, rule, String.join(", ", names)));
@@ -251,7 +251,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
       variables.forEach(
           variable ->
               LOG.warn(
-                  "The environment variable {} has no effect: no policy, rule or place in a list that an annotation or a file has is named so{}",
+                  "The environment variable {} has no effect: it matches no policy, rule or list index of an annotation or a file{}",
                   variable,
                   NearestNames.of(known, variable).stream()
                       .findFirst()
@@ -265,7 +265,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   private void logWithoutEffect(LimitSettings read) {
     if (!read.tiers().isEmpty() && !context.containsBean(Tiers.class)) {
       LOG.warn(
-          "{} has rules of tiers, and no bean of type {} determines the tier of a caller: all callers have the default tier",
+          "{} has rules of tiers, but no bean of type {} determines the tier of a caller: all callers have the default tier",
           LimitSettings.TIERS,
           Tiers.class.getName());
     }
@@ -276,7 +276,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
             .anyMatch(named -> named.isPresent() && !named.get().isEmpty());
     if (users && !ClassUtils.isPresent(SECURITY, getClass().getClassLoader())) {
       LOG.warn(
-          "{}.users or {}.users has names, and there is no micronaut-security that authenticates users: they have an effect only where a filter of the application sets the principal of a request",
+          "{}.users or {}.users has names, but micronaut-security is absent: the names have no effect unless a filter of the application sets the principal of a request",
           ExemptConfiguration.PREFIX,
           BlockConfiguration.PREFIX);
     }
@@ -287,24 +287,24 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     List<String> methods = plans.methods(LimitPlan::isCountedByChoice);
     if (!methods.isEmpty()) {
       LOG.info(
-          "{} methods count only by a header or an argument: {}. The methods are {}",
+          "Methods that count only by a header or an argument: {} ({}); {}",
           methods.size(),
-          COUNTED_BY_CHOICE,
-          PlanRegistry.listed(methods));
+          PlanRegistry.listed(methods),
+          COUNTED_BY_CHOICE);
     }
     List<String> guards = plans.duplicatesByDefault();
     if (!guards.isEmpty()) {
       LOG.info(
-          "{} methods use the default for comparing submissions; set by or key of @Duplicate to change that. The default chose {}",
+          "Methods that compare submissions by the default of @Duplicate: {} ({}). Set by or key to change that",
           guards.size(),
           PlanRegistry.listed(guards));
     }
   }
 
   /**
-   * Uses changed settings of policies without a restart, all of them or none. What was counted
-   * counts by the new rules, unless their shape is another one. A call in flight ends by the plan
-   * that it began with.
+   * Uses changed settings of policies without a restart, all of them or none. Existing counts
+   * continue under the new rules, unless the shape of the rules changes. A call in flight ends
+   * under the plan with which it began.
    */
   @Singleton
   static final class PoliciesRefresh

@@ -98,7 +98,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
       List<String> unwoven = find();
       if (!unwoven.isEmpty()) {
         LOG.warn(
-            "Limits in {} places have no effect, since the compiler has not woven them: {}",
+            "Limits without effect, since the compiler has not woven them: {} ({})",
             unwoven.size(),
             PlanRegistry.listed(unwoven));
       }
@@ -107,7 +107,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     }
   }
 
-  /** The places, each with the reason and the remedy. */
+  /** The limits without effect, each with its place, the reason and the remedy. */
   List<String> find() {
     List<BeanDefinition<?>> loaded = new ArrayList<>();
     Set<Class<?>> behindProxies = new HashSet<>();
@@ -123,7 +123,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
         }
       }
     }
-    Set<String> places = new TreeSet<>();
+    Set<String> findings = new TreeSet<>();
     for (BeanDefinition<?> bean : loaded) {
       if (Thread.currentThread().isInterrupted()) {
         return List.of();
@@ -133,7 +133,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
             bean instanceof AdvisedBeanType<?> advised
                 ? advised.getInterceptedType()
                 : bean.getBeanType();
-        look(bean, type, places);
+        look(bean, type, findings);
       }
     }
     // A factory may declare a type, and make a bean of a class that only the bean itself shows.
@@ -145,10 +145,10 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
           && !isWoven(bean)
           && !(made.getBean() instanceof Intercepted)
           && !behindProxies.contains(bean.getClass())) {
-        look(bean, type, places);
+        look(bean, type, findings);
       }
     }
-    return List.copyOf(places);
+    return List.copyOf(findings);
   }
 
   private @Nullable BeanDefinition<?> load(BeanDefinitionReference<?> reference) {
@@ -165,10 +165,10 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     return FOREIGN.stream().anyMatch(type::startsWith);
   }
 
-  private void look(BeanDefinition<?> bean, Class<?> type, Set<String> places) {
+  private void look(BeanDefinition<?> bean, Class<?> type, Set<String> findings) {
     try {
       if (!isForeign(type.getName())) {
-        look(bean, type, isWoven(bean), places);
+        look(bean, type, isWoven(bean), findings);
       }
     } catch (LinkageError e) {
       LOG.trace("{} refers to missing classes", type, e);
@@ -179,10 +179,10 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     return bean instanceof AdvisedBeanType<?> || bean instanceof ProxyBeanDefinition<?>;
   }
 
-  private void look(BeanDefinition<?> bean, Class<?> type, boolean woven, Set<String> places) {
+  private void look(BeanDefinition<?> bean, Class<?> type, boolean woven, Set<String> findings) {
     if (type.isAnnotationPresent(Factory.class)) {
       if (isLimited(type)) {
-        places.add(type.getName() + " (" + OF_FACTORY + ")");
+        findings.add(type.getName() + " (" + OF_FACTORY + ")");
       }
       return;
     }
@@ -194,10 +194,10 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
       }
     }
     if (woven && limited.isEmpty() && isLimitedByFactory(bean, type)) {
-      places.add(type.getName() + " (" + NONE_PUBLIC + ")");
+      findings.add(type.getName() + " (" + NONE_PUBLIC + ")");
     }
     if (!woven && isLimited(type)) {
-      places.add(type.getName() + " (" + reason(bean, null) + ")");
+      findings.add(type.getName() + " (" + reason(bean, null) + ")");
     }
     boolean whole = woven && !bean.hasStereotype(Controller.class) && isLimitedAsAWhole(type);
     Set<String> exempt = new HashSet<>();
@@ -212,14 +212,14 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
             && (isLimited(method) ? own || isHidden(method) : whole && isLeftOut(type, method))
             && !exempt.contains(signature)
             && !limited.contains(signature)) {
-          places.add(place(declaring, method, reason(bean, method)));
+          findings.add(place(declaring, method, reason(bean, method)));
         }
       }
     }
     companion(type)
         .flatMap(companion -> Arrays.stream(companion.getDeclaredMethods()))
         .filter(method -> !method.isSynthetic() && isLimited(method))
-        .forEach(method -> places.add(place(type, method, STATIC)));
+        .forEach(method -> findings.add(place(type, method, STATIC)));
   }
 
   /** The name as in Kotlin: without the hash and the name of the companion object. */

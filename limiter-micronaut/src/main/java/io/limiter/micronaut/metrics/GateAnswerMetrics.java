@@ -29,9 +29,8 @@ import java.util.Optional;
 
 /**
  * Records {@code http.server.requests} for requests that the gate answers. The filter of
- * micronaut-micrometer runs innermost and sees only requests that pass the gate. It records all the
- * same: this filter hands it the response, so that tags and settings are those of all other
- * requests.
+ * micronaut-micrometer runs innermost and sees only requests that pass the gate. This filter hands
+ * it the response, so that tags and settings are those of all other requests.
  *
  * <p>It compares the path itself. With a placeholder in the annotation, Micronaut would keep each
  * context in memory after its end: the methods of a bean, which are static, refer to all of them.
@@ -107,7 +106,7 @@ final class GateAnswerMetrics implements VerdictListener {
     }
   }
 
-  /** Empty if that filter is absent, or is not as it is known here. */
+  /** Empty if that filter is absent, or lacks the expected members. */
   private static Optional<? extends Recorder<?>> recorder(BeanContext beans) {
     // Not by a qualifier: that would ask this bean's own condition.
     for (BeanDefinitionReference<?> reference : beans.getBeanDefinitionReferences()) {

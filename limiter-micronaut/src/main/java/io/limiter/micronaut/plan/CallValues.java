@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a plan reads of one call. The defaults are those of a call whose arguments are not known: a
- * plan that {@linkplain LimitPlan#decidedByRequest needs only the request} asks for none.
+ * What a plan reads of one call. The defaults are for a call whose arguments are not known: a plan
+ * that {@linkplain LimitPlan#decidedByRequest needs only the request} asks for none.
  */
 @Internal
 public interface CallValues {

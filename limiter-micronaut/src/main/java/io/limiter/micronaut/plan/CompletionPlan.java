@@ -20,11 +20,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the completion of a method's calls decides. Rules of one method have names of their own, so
- * no two of its stacks are equal.
+ * The effects of the completion of a method's calls. Rules of one method have names of their own,
+ * so no two of its stacks are equal.
  *
- * @param decide whether it decides anything: otherwise a completion need not be observed. It does
- *     where units may be given back at the end; those of a call that waited, if it left
+ * @param decide whether the completion matters; otherwise it need not be observed. It matters where
+ *     units may be given back at the end, or when a waiting call is abandoned
  * @param waits whether a call may have to wait before it begins
  * @param failures which calls have failed, by the stacks that count by outcome
  * @param costs what calls have cost in the end, by the stacks where it may differ

@@ -24,7 +24,7 @@ import java.util.Set;
  * @param chosen what the default of {@code @Duplicate} chose, and why, for the log; empty if the
  *     annotation chooses
  * @param release after which failures a submission may be made again
- * @param text what the caller of a duplicate is answered
+ * @param text the response to a duplicate
  * @param condition selects the calls that are compared; empty for all
  * @param observed whether it denies no call
  */
@@ -53,14 +53,16 @@ public record DuplicateGuard(
         limit, submitter.duplicates(stack, method + '\n' + content), stack, 1, observed);
   }
 
-  /** The same guard before security, where no default can compare arguments. */
+  /**
+   * Returns this guard for a decision before security, where the default cannot compare arguments.
+   */
   DuplicateGuard beforeSecurity() {
     return chosen.isEmpty()
         ? this
         : with(new Submission.ByCaller(), Optional.of("CALLER (beforeSecurity = true)"), observed);
   }
 
-  /** The same guard, which denies no call. */
+  /** Returns this guard, observed: it denies no call. */
   DuplicateGuard observe() {
     return with(submission, chosen, true);
   }
@@ -86,7 +88,7 @@ public record DuplicateGuard(
     /**
      * The content of a submission that an operator names; empty if none can be named.
      *
-     * @throws InvalidIdempotencyKeyException if it should be a key, and is none
+     * @throws InvalidIdempotencyKeyException if it is not a valid key
      */
     Optional<String> named(String text);
 
@@ -212,7 +214,7 @@ public record DuplicateGuard(
      * Whether a call that ended so releases its submission.
      *
      * @param status of its answer; outside of HTTP, what an exception counts as
-     * @param threw whether its method threw, whatever answer that was given
+     * @param threw whether its method threw, whatever response was made of that
      */
     public boolean after(int status, boolean threw) {
       return onFailure ? threw || status >= FAILURE : statuses.contains(status);

@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the duplicate guard of a method of the definition of its policy. */
+/** Creates the duplicate guard of a method from the definition of its policy. */
 final class DuplicateGuardReader {
 
   private DuplicateGuardReader() {}

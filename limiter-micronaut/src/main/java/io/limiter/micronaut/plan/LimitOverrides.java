@@ -40,10 +40,10 @@ import org.slf4j.LoggerFactory;
  * overrides.unlimited(policies.get("api").forAddress("192.0.2.7"), Duration.ofMinutes(30));
  * }</pre>
  *
- * <p>Units that the subject has used still count. A rule keeps its name and its time. Rules that no
- * count is given for, bans and duplicate guards stay as they are, but a subject without limits has
- * no bans. While Redis is away the overrides last read hold for their time; if it loses its data,
- * the usual limits hold.
+ * <p>Units that the subject has used still count. A rule keeps its name and its time. Rules without
+ * a count in the override, bans and duplicate guards are unchanged, but a subject without limits
+ * has no bans. While Redis is away the overrides last read hold for their time; if it loses its
+ * data, the usual limits hold.
  *
  * <p>No method blocks. Each stage completes on a thread of its own, with all overrides that hold
  * then. It fails with a {@link StoreException} if Redis does not answer, and with an {@link
@@ -101,7 +101,7 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
             });
   }
 
-  /** Overrides while the limiter is disabled: there are no limits that they could change. */
+  /** Overrides while the limiter is disabled. They have no effect, since no limit exists. */
   @Internal
   public static LimitOverrides unused() {
     OverrideTable none = new OverrideTable.InMemory();
@@ -132,7 +132,7 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
   }
 
   /**
-   * Gives a subject other counts, instead of those of an earlier override.
+   * Sets the counts of a subject. They replace those of an earlier override.
    *
    * @param subject a request for the subject, as {@link LimitedPolicy} makes it
    * @param counts by the names of the rules in code or in header fields, at least one. A rule is
@@ -148,7 +148,7 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
     }
     if (counts.isEmpty()) {
       throw new IllegalArgumentException(
-          "An override without counts: give it the count of a rule, or use unlimited");
+          "An override without counts: specify the count of a rule, or use unlimited");
     }
     List<Rule> rules =
         subject.charges().stream().flatMap(charge -> charge.stack().rules().stream()).toList();
@@ -205,7 +205,7 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
   }
 
   /**
-   * The same by the tag.
+   * Ends the override with a tag, if there is one.
    *
    * @param tag as {@link #all} gives it
    */

@@ -175,11 +175,7 @@ public final class LimitPlan {
         List.of());
   }
 
-  /**
-   * }
-   *
-   * <p>/** Whether it holds for all callers and all calls, so that no part of it is to be found.
-   */
+  /** Whether it holds for all callers and all calls, so that no part of it needs to be selected. */
   public boolean isSameForAll() {
     return conditions().isEmpty() && tiers.isEmpty() && !exempts;
   }
@@ -194,7 +190,7 @@ public final class LimitPlan {
     return tiers.getOrDefault(tier, this);
   }
 
-  /** The conditions that select what of this plan holds for a call; each once. */
+  /** The conditions that select the part of this plan that applies to a call; each once. */
   public List<Condition> conditions() {
     return whole.conditions;
   }
@@ -226,8 +222,7 @@ public final class LimitPlan {
   }
 
   /**
-   * Returns a plan that decides by both: the calls of this method, and what another plan limits in
-   * addition.
+   * Returns a plan that decides the calls of this method by this plan and another one.
    *
    * @param other of no method
    */
@@ -252,7 +247,7 @@ public final class LimitPlan {
     }
     if ((beforeSecurity && other.countsUsers) || (other.beforeSecurity && countsUsers)) {
       return Optional.of(
-          "one is decided before security and the other counts the user, who is known only behind it");
+          "one is decided before security and the other counts the user, who is known only after it");
     }
     return waits && other.waits
         ? Optional.of("a call can wait under one rule only")
@@ -270,8 +265,8 @@ public final class LimitPlan {
   }
 
   /**
-   * The policy that verdicts on its calls bear: the name of the first one, and all rules, as they
-   * are for callers that the source of their subject identifies.
+   * The policy of the verdicts on its calls: the name of the first one, and all rules, as they are
+   * for callers that the source of their subject identifies.
    */
   public Policy policy() {
     return policy;
@@ -299,7 +294,7 @@ public final class LimitPlan {
     return guarded;
   }
 
-  /** What the end of its calls decides. */
+  /** The effects of the end of its calls. */
   public CompletionPlan outcomes() {
     return outcomes;
   }
@@ -342,8 +337,8 @@ public final class LimitPlan {
   }
 
   /**
-   * Whether the completion of a call matters, or that its caller leaves while it waits; of a plan
-   * with tiers, in one of them.
+   * Whether the completion of a call matters, or the departure of its caller while it waits; of a
+   * plan with tiers, in one of them.
    */
   public boolean countsByCompletion() {
     return countsByCompletion;

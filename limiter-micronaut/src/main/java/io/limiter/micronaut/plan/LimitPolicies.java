@@ -4,8 +4,7 @@ package io.limiter.micronaut.plan;
 import java.util.Set;
 
 /**
- * The policies of annotated methods, by their names, for code that asks or changes what their calls
- * have counted.
+ * The policies of annotated methods, by their names, for code that reads or changes their counts.
  *
  * <pre>{@code
  * limiter.peek(policies.get("login").forSubject("alice"));

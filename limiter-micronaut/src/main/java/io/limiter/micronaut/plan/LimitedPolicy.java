@@ -118,8 +118,8 @@ public final class LimitedPolicy {
   }
 
   /**
-   * What the configuration says about it: where each number comes from that differs from the
-   * annotation. Sorted by key; empty if everything is as annotated.
+   * Its settings in the configuration: the origin of each number that differs from the annotation.
+   * Sorted by key; empty if everything is as annotated.
    */
   public List<Origin> configured() {
     return settings.get();
@@ -340,7 +340,7 @@ public final class LimitedPolicy {
     return forResolved(resolver.getName(), value);
   }
 
-  /** The same, with the name of the type. */
+  /** Like {@link #forResolved(Class, String)}, but with the name of the type. */
   @Internal
   public LimitRequest forResolved(String resolver, String value) {
     return ofSource("resolver = " + resolver, value);
@@ -453,7 +453,7 @@ public final class LimitedPolicy {
     return limits.stream().allMatch(each -> each.policy().charges().isEmpty());
   }
 
-  /** The same request, of which no rule denies a call. */
+  /** Returns this request, observed: no rule denies a call. */
   private static LimitRequest observed(LimitRequest request) {
     return request.observe(request.charges()::contains);
   }
@@ -499,8 +499,8 @@ public final class LimitedPolicy {
   }
 
   /**
-   * The sources that count a method's calls, each once, irrespective of how calls without a subject
-   * are limited; that of the duplicate guard only if the submission is known.
+   * The sources that count a method's calls, each once, however calls without a subject are
+   * limited. The source of the duplicate guard is included only if the submission is known.
    */
   private List<SubjectSource> sources(PolicyPlan plan) {
     return Stream.concat(

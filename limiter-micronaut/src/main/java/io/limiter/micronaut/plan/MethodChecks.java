@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Rejects limits that a method cannot have: those that need to see when its calls end, those that
- * need a request where there is none, and those that are to be decided before security and need
- * what is known only behind it.
+ * need a request where there is none, and those before security that need what is known only after
+ * it.
  */
 final class MethodChecks {
 
@@ -43,7 +43,9 @@ final class MethodChecks {
             PolicyMember.COUNTS, kind, showEnd(hidden.get()) + ", or count all of its calls");
   }
 
-  /** The same for a duplicate guard. */
+  /**
+   * Rejects a duplicate guard that depends on a call's completion if the result does not show it.
+   */
   static void requireSeenCompletion(
       @Nullable LimitedMethod method, MemberSet policy, DuplicateGuard.Release release) {
     Optional<String> hidden = hiddenCompletion(method);
@@ -129,7 +131,7 @@ final class MethodChecks {
     policies.stream().flatMap(PolicyPlan::sources).forEach(source -> requireKnown(asked, source));
     if (charges(policies).anyMatch(planned -> planned.cost().needsArguments())) {
       throw asked.mistake(
-          "the cost depends on the arguments, which are bound after security: give a number");
+          "the cost depends on the arguments, which are bound after security: use a number");
     }
     if (policies.stream().flatMap(PolicyPlan::conditions).anyMatch(Condition::needsArguments)) {
       throw asked.mistake(

@@ -69,17 +69,17 @@ public final class MethodPlanner {
   /**
    * Plans a method.
    *
-   * @param places the definitions of each place, nearest first
+   * @param definitions those of each place, nearest first
    * @param changes what settings change of them
    * @throws io.micronaut.context.exceptions.ConfigurationException if its limits are invalid
    */
   public static Planned plan(
       PlanningBeans parts,
       LimitedMethod method,
-      List<List<PolicyDefinition>> places,
+      List<List<PolicyDefinition>> definitions,
       PolicyChanges changes) {
     MethodPlanner planner = new MethodPlanner(parts, changes, method.description(), method);
-    places.forEach(planner::add);
+    definitions.forEach(planner::add);
     return planner.planned();
   }
 

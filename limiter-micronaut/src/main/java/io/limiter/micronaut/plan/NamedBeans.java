@@ -45,7 +45,7 @@ public interface NamedBeans {
                 written
                     .origin()
                     .mistake(
-                        "no bean of type %s has this name: give one @Named(\"%s\")%s"
+                        "no bean of type %s has this name: annotate one with @Named(\"%s\")%s"
                             .formatted(type.getName(), name, remedy)));
   }
 

@@ -133,9 +133,9 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   }
 
   /**
-   * A method as this very object, and its plan: the look-up of each request hashes nothing else.
-   * Micronaut makes one or two objects for each method of a singleton, and one for each bean of
-   * another scope, so a bean of a request must not stay in memory for its methods.
+   * A method, identified by this very object, and its plan: the look-up of each request hashes
+   * nothing else. Micronaut makes one or two objects for each method of a singleton, and one for
+   * each bean of another scope, so a bean of a request must not stay in memory for its methods.
    */
   private static final class KnownMethod extends WeakReference<ExecutableMethod<?, ?>> {
 
@@ -154,7 +154,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   }
 
   /**
-   * A method and what limits it: a factory may make two beans of one class with other limits.
+   * A method and what limits it: a factory may make two beans of one class with different limits.
    *
    * @param bean the type of its bean: of a method that two types inherit, each counts by itself
    */
@@ -233,8 +233,8 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   }
 
   /**
-   * Plans all methods once more, by other settings. Calls are decided by the plans that there are
-   * until all of the new ones are made.
+   * Plans all methods again, by other settings. The current plans decide calls until all of the new
+   * ones are complete.
    *
    * @param check rejects settings of what does not exist: it is given the names of all policies,
    *     and finds the names of the rules of one. It returns what uses the settings once the new
@@ -303,7 +303,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
       if (!exists(generation.settings.of(policy), generation)) {
         throw named.mistake(
             generation.ofMethods.contains(policy)
-                ? "this policy is that of annotated methods: give a policy of another name its rules under %s"
+                ? "this policy belongs to annotated methods: define rules for a policy of another name under %s"
                     .formatted(PoliciesConfiguration.PREFIX)
                 : "no policy of this name has rules: write them under %s.%s.rules, or set duplicate.enabled there"
                     .formatted(PoliciesConfiguration.PREFIX, policy));
@@ -546,8 +546,8 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
 
   private LimitedBy build(AnnotatedMethod limits, Generation generation) {
     LimitedMethod method = source.method(limits.method(), limits.bean());
-    List<List<PolicyDefinition>> places = source.policies(method);
-    if (places.isEmpty()) {
+    List<List<PolicyDefinition>> definitions = source.policies(method);
+    if (definitions.isEmpty()) {
       return LimitedBy.NOTHING;
     }
     LimitedBy limited =
@@ -556,7 +556,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
             method.description(),
             true,
             method.takesVerdict(),
-            changes -> MethodPlanner.plan(source.parts(), method, places, changes));
+            changes -> MethodPlanner.plan(source.parts(), method, definitions, changes));
     generation.ofMethods.addAll(limited.ruleNames().keySet());
     return limited;
   }

@@ -59,7 +59,7 @@ public record PlannedCharge(
   }
 
   /**
-   * The same.
+   * What a call with this state key is charged.
    *
    * @param subject one of the state keys of the subject
    * @param anonymous whether the source does not identify the caller
@@ -111,12 +111,12 @@ public record PlannedCharge(
     /** One unit, the default. */
     public static final Cost ONE = new Cost(1);
 
-    /** The same for every call. */
+    /** A cost that is the same for every call. */
     public Cost(int units) {
       this(units, Optional.empty());
     }
 
-    /** Computed from the arguments of the method. */
+    /** A cost that is computed from the arguments of the method. */
     public Cost(CallExpression byArguments) {
       this(1, Optional.of(byArguments));
     }

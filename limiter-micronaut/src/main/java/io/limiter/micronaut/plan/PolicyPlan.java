@@ -68,7 +68,7 @@ public record PolicyPlan(
   }
 
   /**
-   * The same policy with another one for callers of a tier.
+   * Returns this policy with another one for callers of a tier.
    *
    * @param inTier the policies of the method there; without one of this name, it has no limits
    */
@@ -83,7 +83,7 @@ public record PolicyPlan(
     return withTiers(all);
   }
 
-  /** The same, decided before security because a policy of the method asks for that. */
+  /** Returns this policy, decided before security because a policy of the method asks for that. */
   PolicyPlan decidedBeforeSecurity() {
     return with(charges, duplicates.map(DuplicateGuard::beforeSecurity), texts, codeNames, tiers);
   }
@@ -114,7 +114,7 @@ public record PolicyPlan(
   }
 
   /**
-   * The same policy with names of its rules that no other rule of a call has.
+   * Returns this policy with rule names that no other rule of a call has.
    *
    * @param taken the names of the others; those of this one are added
    */

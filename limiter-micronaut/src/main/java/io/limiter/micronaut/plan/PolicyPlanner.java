@@ -60,7 +60,7 @@ final class PolicyPlanner {
   /**
    * One key in the store.
    *
-   * @param subjects who is counted, irrespective of how calls without a subject are limited
+   * @param subjects who is counted, however calls without a subject are limited
    * @param kind the kind of calls that are counted
    */
   private record Owner(String limit, SubjectSource subjects, CountedCalls kind) {}
@@ -76,7 +76,7 @@ final class PolicyPlanner {
     }
   }
 
-  /** What an owner is charged by. */
+  /** The rules that charge an owner. */
   private static final class Owned {
     final List<Rule> known = new ArrayList<>();
     final List<Rule> anonymous = new ArrayList<>();
@@ -157,7 +157,7 @@ final class PolicyPlanner {
           members.mistake(
               "rules",
               "{}",
-              "nothing is limited: give it a rule, add a @RateRule in the same place, or set preventDuplicate"));
+              "nothing is limited: add a rule to it, add a @RateRule in the same place, or set preventDuplicate"));
     }
   }
 
@@ -255,7 +255,7 @@ final class PolicyPlanner {
     }
   }
 
-  /** What one definition gives all its rules. */
+  /** The values that one definition has for all its rules. */
   private record CommonToRules(
       MemberSet policy,
       DenialText text,
@@ -342,7 +342,7 @@ final class PolicyPlanner {
       throw policy.mistake(
           PolicyMember.FAILED_ON,
           text(written),
-          "another @RateLimiter of this method has failedOn = %s, and a call either fails or does not: give both the same"
+          "another @RateLimiter of this method has failedOn = %s, and a call either fails or does not: set both to the same"
               .formatted(text(failure)));
     }
     failure = written;
@@ -363,7 +363,7 @@ final class PolicyPlanner {
                 written.origin().key(),
                 written.origin().isSetting() ? written.origin().value() : "" + status,
                 written.origin().source())
-            .mistake("give it error statuses, 400 to 599");
+            .mistake("set it to error statuses, 400 to 599");
       }
     }
     return new TreeSet<>(written.value());
@@ -414,7 +414,7 @@ final class PolicyPlanner {
     }
     throw cost.origin()
         .mistake(
-            "give it 1 to %s, or an expression over the arguments, such as \"#{count}\""
+            "set it to 1 to %s, or to an expression over the arguments, such as \"#{count}\""
                 .formatted(Charge.MAX_COST));
   }
 
@@ -486,13 +486,13 @@ final class PolicyPlanner {
     long violations = policy.get(PolicyMember.BAN_VIOLATIONS).orElse(DEFAULT_VIOLATIONS);
     if (violations < 1 || violations > BanRule.MAX_VIOLATIONS) {
       throw policy.mistake(
-          PolicyMember.BAN_VIOLATIONS, violations, "give it 1 to " + BanRule.MAX_VIOLATIONS);
+          PolicyMember.BAN_VIOLATIONS, violations, "set it to 1 to " + BanRule.MAX_VIOLATIONS);
     }
     Duration within = RuleReader.time(policy, PolicyMember.BAN_WITHIN, DEFAULT_BAN);
     Duration time = RuleReader.time(policy, PolicyMember.BAN_TIME, DEFAULT_BAN);
     long growth = policy.get(PolicyMember.BAN_GROWTH).orElse(DEFAULT_GROWTH);
     if (growth < 1 || growth > BanRule.MAX_GROWTH) {
-      throw policy.mistake(PolicyMember.BAN_GROWTH, growth, "give it 1 to " + BanRule.MAX_GROWTH);
+      throw policy.mistake(PolicyMember.BAN_GROWTH, growth, "set it to 1 to " + BanRule.MAX_GROWTH);
     }
     if (growth == 1) {
       policy.reject(
@@ -532,7 +532,7 @@ final class PolicyPlanner {
       Optional<String> message) {
     Optional<Long> number = policy.get(status);
     if (number.filter(written -> written < 400 || written > 599).isPresent()) {
-      throw policy.mistake(status, number.get(), "give it an error status, 400 to 599");
+      throw policy.mistake(status, number.get(), "set it to an error status, 400 to 599");
     }
     if (policy.get(code).filter(String::isBlank).isPresent()) {
       policy.reject(code, "it is blank: write a code, or leave it out");
@@ -560,7 +560,7 @@ final class PolicyPlanner {
       throw policy.mistake(
           PolicyMember.CONDITION,
           values.condition().map(Object::toString).orElse(""),
-          "another @RateLimiter of this method counts the same subject under the same key with condition = \"%s\": give both the same condition, or other keys"
+          "another @RateLimiter of this method counts the same subject under the same key with condition = \"%s\": use the same condition for both, or different keys"
               .formatted(known.condition.map(Object::toString).orElse("")));
     }
     if (owner.kind == CountedCalls.IN_FLIGHT) {
@@ -570,7 +570,7 @@ final class PolicyPlanner {
       throw policy.mistake(
           PolicyMember.COST,
           values.price(),
-          "other rules of this method count the same subject with cost = %s: give all of them one cost, or some of them their own key"
+          "other rules of this method count the same subject with cost = %s: use one cost for all of them, or a separate key for some"
               .formatted(known.price));
     }
     known.price = values.price();
@@ -579,7 +579,7 @@ final class PolicyPlanner {
         throw mistakeInBan(
             policy,
             values.ban().get(),
-            "another @RateLimiter of this method has ban = %s for the same subject: give both the same ban, or one of them its own key"
+            "another @RateLimiter of this method has ban = %s for the same subject: use the same ban for both, or a separate key for one of them"
                 .formatted(text(known.ban)));
       }
       known.ban = values.ban().get();
@@ -619,7 +619,7 @@ final class PolicyPlanner {
     for (int i = 2; codeNames.containsKey(distinct); i++) {
       if (named.read().named()) {
         throw Origin.annotated(description, "@RateRule.name", distinct)
-            .mistake("another rule of this method has this name: give it another name");
+            .mistake("another rule of this method has this name: use another name");
       }
       distinct = rule.name() + '-' + i;
     }

@@ -29,7 +29,7 @@ final class RouteLimits {
 
   static final RouteLimits NONE = new RouteLimits(List.of());
 
-  /** Of a plan and what is stacked on it there is one combination for each set of patterns. */
+  /** The most combinations of plans: one for each plan and each set of patterns. */
   private static final int MAX_STACKED = 10_000;
 
   /**

@@ -30,7 +30,9 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 
-/** Makes a rule of its definition. Unless its name is written, it is derived from its numbers. */
+/**
+ * Creates a rule from its definition. The name, unless it is written, is derived from the numbers.
+ */
 @Internal
 public final class RuleReader {
 
@@ -67,7 +69,7 @@ public final class RuleReader {
   Read read(MemberSet members) {
     long count = members.get(PolicyMember.COUNT).orElse(DEFAULT_COUNT);
     if (count < 1) {
-      throw members.mistake(PolicyMember.COUNT, count, "give it 1 or more");
+      throw members.mistake(PolicyMember.COUNT, count, "set it to 1 or more");
     }
     boolean inFlight =
         members.get(PolicyMember.ALGORITHM).orElse(null) == Algorithm.CONCURRENCY_LIMIT;
@@ -91,11 +93,11 @@ public final class RuleReader {
   static Rule duplicateRule(MemberSet members) {
     long count = members.get(PolicyMember.DUPLICATE_COUNT).orElse(DEFAULT_DUPLICATE_COUNT);
     if (count < 1) {
-      throw members.mistake(PolicyMember.DUPLICATE_COUNT, count, "give it 1 or more");
+      throw members.mistake(PolicyMember.DUPLICATE_COUNT, count, "set it to 1 or more");
     }
     if (count > SlidingWindowLogRule.MAX_COUNT) {
       throw members.mistake(
-          PolicyMember.DUPLICATE_COUNT, count, "give it 1 to " + SlidingWindowLogRule.MAX_COUNT);
+          PolicyMember.DUPLICATE_COUNT, count, "set it to 1 to " + SlidingWindowLogRule.MAX_COUNT);
     }
     Duration time = time(members, PolicyMember.DUPLICATE_TIME, DEFAULT_DUPLICATE_TIME);
     return named(SlidingWindowLogRule.of(count, time), members, PolicyMember.DUPLICATE_NAME);
@@ -110,13 +112,13 @@ public final class RuleReader {
     Duration time = written.get().value();
     Origin origin = written.get().origin();
     if (!origin.isSetting() && (time.isNegative() || time.isZero())) {
-      throw origin.mistake("give it 1 or more");
+      throw origin.mistake("set it to 1 or more");
     }
     if (time.compareTo(Rule.MIN_WINDOW) < 0 || time.compareTo(Rule.MAX_WINDOW) > 0) {
-      throw origin.mistake("give it 1 ms to 366 days");
+      throw origin.mistake("set it to 1 ms to 366 days");
     }
     if (time.toNanosPart() % 1_000 != 0) {
-      throw origin.mistake("give it whole microseconds");
+      throw origin.mistake("use whole microseconds");
     }
     return time;
   }
@@ -127,7 +129,7 @@ public final class RuleReader {
         || time.compareTo(ConcurrencyLimitRule.MAX_PERMIT_DURATION) > 0) {
       throw written(members, PolicyMember.TIME)
           .mistake(
-              "it is the time after which a concurrency permit expires. A permit is renewed each third of it, so it must be longer than a pause of the service; it is also the time for which a permit stays taken if the service dies: give it 1 s to 1 h");
+              "it is the time after which a concurrency permit expires. A permit is renewed each third of it, so it must be longer than a pause of the service; it is also the time for which a permit stays taken if the service dies: set it to 1 s to 1 h");
     }
     return time;
   }
@@ -177,7 +179,7 @@ public final class RuleReader {
             && (algorithm == Algorithm.SLIDING_WINDOW_LOG
                 || algorithm == Algorithm.CONCURRENCY_LIMIT);
     if (!storesCalls && count > Rule.MAX_COUNT) {
-      throw rule.mistake(PolicyMember.COUNT, count, "give it 1 to " + Rule.MAX_COUNT);
+      throw rule.mistake(PolicyMember.COUNT, count, "set it to 1 to " + Rule.MAX_COUNT);
     }
     return switch (how) {
       case "custom" -> custom(rule, count, window);
@@ -207,7 +209,7 @@ public final class RuleReader {
       throw rule.mistake(
           PolicyMember.COUNT,
           count,
-          "an exact log stores every call: give it at most %s, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which store only one or two numbers"
+          "an exact log stores every call: set it to at most %s, or use algorithm = SLIDING_WINDOW_COUNTER or TOKEN_BUCKET, which store only one or two numbers"
               .formatted(SlidingWindowLogRule.MAX_COUNT));
     }
     if (count > configuration.maxCount()) {
@@ -225,7 +227,7 @@ public final class RuleReader {
       throw rule.mistake(
           PolicyMember.COUNT,
           count,
-          "each call in flight is stored separately: give it 1 to "
+          "each call in flight is stored separately: set it to 1 to "
               + ConcurrencyLimitRule.MAX_COUNT);
     }
     return ConcurrencyLimitRule.of(count, permit);
@@ -237,14 +239,14 @@ public final class RuleReader {
       throw rule.mistake(
           PolicyMember.REFILL,
           refill,
-          "give it 1 to %s, or leave it out to use count".formatted(Rule.MAX_COUNT));
+          "set it to 1 to %s, or leave it out to use count".formatted(Rule.MAX_COUNT));
     }
     long initial = rule.get(PolicyMember.INITIAL).orElse(-1L);
     if (initial < -1 || initial > count) {
       throw rule.mistake(
           PolicyMember.INITIAL,
           initial,
-          "give it 0 to %s, which is its count, or leave it out to start with a full bucket"
+          "set it to 0 to %s, which is its count, or leave it out to start with a full bucket"
               .formatted(count));
     }
     try {
@@ -276,7 +278,7 @@ public final class RuleReader {
       throw rule.mistake(
           PolicyMember.PARAMETERS,
           parameters,
-          "give it at most %s finite numbers".formatted(CustomRule.MAX_PARAMETERS));
+          "use at most %s finite numbers".formatted(CustomRule.MAX_PARAMETERS));
     }
     try {
       return CustomRule.of(bean.object().get(), count, window, parameters.toArray(Double[]::new));
@@ -291,13 +293,13 @@ public final class RuleReader {
       throw rule.mistake(
           PolicyMember.QUEUE,
           queue,
-          "give it 1 to %s, the number of calls that may wait for their turn; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
+          "set it to 1 to %s, the number of calls that may wait for their turn; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
               .formatted(LeakyBucketRule.MAX_QUEUE));
     }
     Duration maxWait = time(rule, PolicyMember.MAX_WAIT, untilTheLast((int) queue, count, window));
     if (maxWait.compareTo(LeakyBucketRule.MAX_WAIT) > 0) {
       throw written(rule, PolicyMember.MAX_WAIT)
-          .mistake("the client's connection stays open meanwhile: give it at most 5 minutes");
+          .mistake("the client's connection stays open meanwhile: set it to at most 5 minutes");
     }
     try {
       return LeakyBucketRule.of(count, window, (int) queue, maxWait)

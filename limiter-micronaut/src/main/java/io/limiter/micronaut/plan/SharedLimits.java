@@ -40,7 +40,7 @@ final class SharedLimits {
     Ruled sharer = limits.putIfAbsent(limit, new Ruled(charges, plan.method()));
     if (sharer != null && !sharer.charges.equals(charges)) {
       throw new ConfigurationException(
-          "%s: @RateLimiter.key = '%s' is shared with %s, which has other rules, bans otherwise, or counts others: give both the same, or other keys"
+          "%s: @RateLimiter.key = '%s' is shared with %s, whose rules, ban or subject differ: make them the same, or use different keys"
               .formatted(plan.method(), limit, sharer.method));
     }
   }

@@ -99,7 +99,7 @@ public final class LimitStoreFactory {
   }
 
   /**
-   * Has the store created at the start, where its line of the log belongs, and not by the first
+   * Creates the store at the start, so that its log line appears there and not at the first
    * request. The store of this factory is not created where another replaces it; as a bean of the
    * context it would be.
    *
@@ -109,7 +109,7 @@ public final class LimitStoreFactory {
   @Requires(missingBeans = ConnectionSource.class)
   record StoreAtStart(LimitStore store) {}
 
-  /** With a Redis that nothing can connect to, each instance would count separately unnoticed. */
+  /** Without a client for a configured Redis, each instance would silently count separately. */
   private static void requireClient(Environment environment) {
     if (environment.isPresent(LETTUCE)) {
       return;
@@ -117,7 +117,7 @@ public final class LimitStoreFactory {
     for (String uri : List.of("redis.uri", "redis.uris")) {
       if (environment.containsProperties(uri)) {
         throw new ConfigurationException(
-            "%s is set, and there is no Redis client: add the dependency io.micronaut.redis:micronaut-redis-lettuce, or remove the setting, so that each instance counts separately"
+            "%s is set, but there is no Redis client: add the dependency io.micronaut.redis:micronaut-redis-lettuce, or remove the setting, so that each instance counts separately"
                 .formatted(uri));
       }
     }

@@ -287,14 +287,14 @@ final class RedisConnections {
    */
   static final class PendingConnections implements ConnectionSource {
 
-    /** Longer than the calls that are on their way when others take the place of connections. */
+    /** Longer than the calls in flight take when other connections replace these. */
     private static final long REPLACED_SECONDS = 10;
 
     private final String name;
     private final @Nullable Supplier<ConnectionSource> ofCluster;
     private final CompletableFuture<ConnectionSource> opening = new CompletableFuture<>();
 
-    /** Done when it is known whether they stay, and others that take their place were tried. */
+    /** Done when these connections stay, or their replacements were tried. */
     private final CompletableFuture<?> settled = new CompletableFuture<>();
 
     private final List<Consumer<ConnectionSource>> users = new ArrayList<>();

@@ -34,7 +34,7 @@ import org.slf4j.event.Level;
 /**
  * Reads the hash of settings that all instances share, and uses a version that is newer than the
  * one in use. What it contains is used as a whole or not at all. One thread reads it and changes
- * the plans; it waits for Redis for a bounded time. {@link WarmStart} has the start wait for the
+ * the plans; it waits for Redis for a bounded time. {@link WarmStart} makes the start wait for the
  * first settings.
  */
 @Singleton
@@ -50,7 +50,7 @@ final class SharedSettings implements SettingsShare {
   private static final String VERSION = "version";
   private static final Pattern NUMBER = Pattern.compile("\\d{1,18}");
 
-  /** Numbers and switches; everything else is the matter of a deployment. */
+  /** Numbers and switches; everything else needs a deployment. */
   private static final Pattern MEMBER =
       Pattern.compile(".+\\.(?:enabled|observe)|.+\\.rules\\..+\\.(?:count|time)");
 

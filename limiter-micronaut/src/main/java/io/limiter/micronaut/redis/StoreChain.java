@@ -58,7 +58,9 @@ record StoreChain(
         listeners);
   }
 
-  /** The same stores, with caches and counters of their own and without a log. */
+  /**
+   * Creates a separate chain for the warm-up, with its own caches and counters and without a log.
+   */
   LimitStore forWarmUp(LimitStore redis) {
     return cached(
         new FallbackStore(

@@ -152,7 +152,7 @@ final class WarmStart
     return CompletableFuture.allOf(warm.toArray(CompletableFuture<?>[]::new));
   }
 
-  /** A chain of stores like that of the application, with caches and counters of its own. */
+  /** A chain of stores like that of the application, with its own caches and counters. */
   private LimitStore chain() {
     var unused = context.getBean(LimitStore.class); // creates the other bean if it depends on it
     return context.getActiveBeanRegistrations(RedisStoreHolder.class).stream()

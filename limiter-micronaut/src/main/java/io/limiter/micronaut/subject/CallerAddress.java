@@ -117,7 +117,7 @@ final class CallerAddress implements ClientAddress {
                 : address);
     if (parsed == null) {
       throw new IllegalArgumentException(
-          "The text is not an IP address: give it one, such as 192.0.2.1 or 2001:db8::1; names are not looked up");
+          "The text is not an IP address: use one such as 192.0.2.1 or 2001:db8::1; names are not looked up");
     }
     return text(parsed);
   }

@@ -86,7 +86,7 @@ public class RequestSubjects {
   public Subject named(SubjectSource source, String value) {
     if (value.isBlank() && source.kind() != SubjectSource.Kind.EVERYBODY) {
       throw new IllegalArgumentException(
-          "The value of %s is empty, and such a call has no subject: give it a value"
+          "The value of %s is empty, but a subject needs a value: specify one"
               .formatted(source.written()));
     }
     return switch (source.kind()) {

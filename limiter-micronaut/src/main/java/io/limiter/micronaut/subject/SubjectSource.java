@@ -50,7 +50,7 @@ public sealed interface SubjectSource {
   /** How calls without a subject are limited; never {@code REJECT} if every call has one. */
   Anonymous anonymous();
 
-  /** The same source with another treatment of calls without a subject, if there may be any. */
+  /** Returns this source with another treatment of calls without a subject, if there may be any. */
   @Internal
   SubjectSource withAnonymous(Anonymous other);
 

@@ -56,8 +56,8 @@ public final class CallerThreads {
   }
 
   /**
-   * The same result, with its continuation run on the caller's event loop, or at once if the result
-   * is already there.
+   * Returns a stage whose continuation runs on the caller's event loop, or at once if the result is
+   * already there.
    */
   public <T> CompletableFuture<T> back(CompletionStage<T> stage, Optional<HttpRequest<?>> request) {
     CompletableFuture<T> future = stage.toCompletableFuture();
@@ -65,7 +65,7 @@ public final class CallerThreads {
   }
 
   /**
-   * The same.
+   * Like {@link #back(CompletionStage, Optional)}, but with a context for other threads.
    *
    * @param caller the context for other threads than the caller's
    */
@@ -188,7 +188,8 @@ public final class CallerThreads {
   }
 
   /**
-   * The same for a result that is expected only after some time.
+   * Like {@link #await(CompletionStage, String)}, but for a result that is expected only after some
+   * time.
    *
    * @param expected the time after which the result is expected
    */

@@ -35,10 +35,11 @@ import org.jspecify.annotations.Nullable;
 final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
 
   /** The pending decisions of a connection, in their order. Only its event loop uses them. */
-  private static final AttributeKey<Queue<OrderedDecision<?>>> LINE =
-      AttributeKey.valueOf("io.limiter.line");
+  private static final AttributeKey<Queue<OrderedDecision<?>>> PENDING_DECISIONS =
+      AttributeKey.valueOf("io.limiter.pending-decisions");
 
-  private static final AttributeKey<OrderedExecutor> LANE = AttributeKey.valueOf("io.limiter.lane");
+  private static final AttributeKey<OrderedExecutor> TASK_EXECUTOR =
+      AttributeKey.valueOf("io.limiter.task-executor");
 
   @Override
   public Optional<Executor> current(HttpRequest<?> request) {
@@ -78,19 +79,19 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
     if (channel == null || !channel.eventLoop().inEventLoop()) {
       return Optional.empty();
     }
-    Attribute<Queue<OrderedDecision<?>>> kept = channel.attr(LINE);
-    Queue<OrderedDecision<?>> line = kept.get();
-    if (line == null) {
+    Attribute<Queue<OrderedDecision<?>>> kept = channel.attr(PENDING_DECISIONS);
+    Queue<OrderedDecision<?>> pending = kept.get();
+    if (pending == null) {
       if (decision.isDone()) {
         return Optional.of(decision);
       }
       if (request.getHttpVersion() == HttpVersion.HTTP_2_0) {
         return Optional.empty();
       }
-      line = new ArrayDeque<>();
-      kept.set(line);
+      pending = new ArrayDeque<>();
+      kept.set(pending);
     }
-    return OrderedDecision.add(decision, line, channel.eventLoop());
+    return OrderedDecision.add(decision, pending, channel.eventLoop());
   }
 
   @Override
@@ -99,14 +100,14 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
     if (channel == null) {
       return Optional.empty();
     }
-    Attribute<OrderedExecutor> kept = channel.attr(LANE);
-    OrderedExecutor lane = kept.get();
-    if (lane == null) {
+    Attribute<OrderedExecutor> kept = channel.attr(TASK_EXECUTOR);
+    OrderedExecutor executor = kept.get();
+    if (executor == null) {
       OrderedExecutor made = new OrderedExecutor(threads, on -> channel.config().setAutoRead(on));
       OrderedExecutor before = kept.setIfAbsent(made);
-      lane = before == null ? made : before;
+      executor = before == null ? made : before;
     }
-    return Optional.of(lane);
+    return Optional.of(executor);
   }
 
   /** The reset of an HTTP/2 stream without closing its connection is not detected. */
@@ -236,9 +237,9 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
   }
 
   /**
-   * A decision that completes on the event loop of its connection, behind those before it. One that
-   * arrives out of order waits for the earlier ones, at most for the store's deadline. Only for use
-   * on that event loop.
+   * A decision that completes on the event loop of its connection, in connection order. One that
+   * arrives early waits for those before it, at most for the store's deadline. Only for use on that
+   * event loop.
    */
   private static final class OrderedDecision<T> extends CompletableFuture<T>
       implements BiConsumer<@Nullable T, @Nullable Throwable> {
@@ -248,51 +249,52 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
      */
     private static final int MAX_WAITING = 4_096;
 
-    private final Queue<OrderedDecision<?>> line;
+    private final Queue<OrderedDecision<?>> pending;
     private final EventLoop loop;
     private @Nullable T value;
     private @Nullable Throwable failure;
-    private volatile boolean come;
-    private boolean goesOn; // it stays the first of the line while its continuation runs
+    private volatile boolean arrived;
+    private boolean resuming; // stays first in the queue while its continuation runs
 
-    private OrderedDecision(Queue<OrderedDecision<?>> line, EventLoop loop) {
-      this.line = line;
+    private OrderedDecision(Queue<OrderedDecision<?>> pending, EventLoop loop) {
+      this.pending = pending;
       this.loop = loop;
     }
 
     /**
-     * The same decision, on the event loop and after those in line; empty if there are too many.
+     * Returns the decision in connection order, completed on the event loop; empty if too many are
+     * pending.
      */
     static <T> Optional<CompletableFuture<T>> add(
-        CompletableFuture<T> decision, Queue<OrderedDecision<?>> line, EventLoop loop) {
-      if (decision.isDone() && noneWaits(line)) {
+        CompletableFuture<T> decision, Queue<OrderedDecision<?>> pending, EventLoop loop) {
+      if (decision.isDone() && nonePending(pending)) {
         return Optional.of(decision);
       }
-      if (line.size() >= MAX_WAITING) {
+      if (pending.size() >= MAX_WAITING) {
         return Optional.empty();
       }
-      OrderedDecision<T> ordered = new OrderedDecision<>(line, loop);
-      line.add(ordered);
+      OrderedDecision<T> ordered = new OrderedDecision<>(pending, loop);
+      pending.add(ordered);
       var unused = decision.whenComplete(ordered);
       return Optional.of(ordered);
     }
 
-    private static boolean noneWaits(Queue<OrderedDecision<?>> line) {
-      OrderedDecision<?> first = line.peek();
-      return first == null || (first.goesOn && line.size() == 1);
+    private static boolean nonePending(Queue<OrderedDecision<?>> pending) {
+      OrderedDecision<?> first = pending.peek();
+      return first == null || (first.resuming && pending.size() == 1);
     }
 
     @Override
     public void accept(@Nullable T decided, @Nullable Throwable failed) {
       value = decided;
       failure = failed;
-      come = true;
+      arrived = true;
       try {
         runOn(loop, this::advance);
       } catch (
           RejectedExecutionException
               closed) { // the loop has ended: decisions are no longer ordered
-        goOn();
+        resume();
       }
     }
 
@@ -301,22 +303,22 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
      * that.
      */
     private void advance() {
-      OrderedDecision<?> first = line.peek();
-      if (first != null && first.goesOn) {
+      OrderedDecision<?> first = pending.peek();
+      if (first != null && first.resuming) {
         return;
       }
-      while (first != null && first.come) {
-        first.goesOn = true;
+      while (first != null && first.arrived) {
+        first.resuming = true;
         try {
-          first.goOn();
+          first.resume();
         } finally {
-          line.remove();
+          pending.remove();
         }
-        first = line.peek();
+        first = pending.peek();
       }
     }
 
-    private void goOn() {
+    private void resume() {
       Throwable failed = failure;
       if (failed != null) {
         completeExceptionally(failed);

@@ -230,7 +230,7 @@ class ForwardedHeaderTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> ForwardedHeader.named(name))
         .withMessage(
-            "give it the name of one header, of 1 to 64 letters, digits and ._-: X-Forwarded-For, Forwarded, or one that contains only the client's address");
+            "set it to the name of one header, of 1 to 64 letters, digits and ._-: X-Forwarded-For, Forwarded, or one that contains only the client's address");
   }
 
   @Test

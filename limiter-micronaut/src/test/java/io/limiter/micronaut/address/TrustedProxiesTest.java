@@ -141,6 +141,6 @@ class TrustedProxiesTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> TrustedProxies.of(Collections.nCopies(1_025, "10.0.0.1")))
         .withMessage(
-            "1025 entries: give at most 1024, wider networks in place of single addresses");
+            "1025 entries: specify at most 1024, with wider networks in place of single addresses");
   }
 }

@@ -290,8 +290,8 @@ class CallersApartTest {
         "limiter.tiers.pro.user | unlimitd | a tier has rules for a policy, or the word unlimited",
         "limiter.tiers.pro.login.rules[0].count | 5 | decided before security",
         "limiter.tiers.free.user.rules.9-per-60s.count | 5 | has no rule '9-per-60s'",
-        "limiter.tiers.Pro.user | unlimited | name a tier in small letters",
-        "limiter.tiers.default | Pro! | name a tier in small letters",
+        "limiter.tiers.Pro.user | unlimited | name a tier in lower-case letters",
+        "limiter.tiers.default | Pro! | name a tier in lower-case letters",
         "limiter.tiers.free.user.rules.2-per-60s.count | 0 | limiter.tiers.free.user.rules.2-per-60s.count",
       })
   void aMistakeInATierStopsTheStart(String key, String value, String remedy) {

@@ -209,9 +209,9 @@ class ConfiguredRoutesTest {
       delimiter = '|',
       value = {
         "limiter.routes[0].policy | nobodys | no policy of this name has rules",
-        "limiter.routes[0].policy | annotated | this policy is that of annotated methods",
+        "limiter.routes[0].policy | annotated | this policy belongs to annotated methods",
         "limiter.routes[0].path | c/free | begins with a slash",
-        "limiter.routes[1].methods | FETCH | give it some of CONNECT",
+        "limiter.routes[1].methods | FETCH | use some of CONNECT",
         "limiter.routes[0].pth | /x | a route has path, methods and policy",
       })
   void aMistakeInARouteStopsTheStart(String key, String value, String remedy) {

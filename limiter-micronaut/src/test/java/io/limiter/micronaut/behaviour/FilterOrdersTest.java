@@ -91,8 +91,8 @@ class FilterOrdersTest {
   @Test
   void filtersBeforeTheGateWithoutAnOrderAreNamed() {
     assertThat(line(Level.WARN))
-        .startsWith("4 filters have no order of their own and run before the gate")
-        .endsWith("$OrderedWithout")
+        .startsWith("Filters without an order of their own run before the gate")
+        .contains(": 4 (", "$OrderedWithout). ")
         .contains("$Either, ", "$LegacyAnnotated, ", "$LegacyNone, ")
         .doesNotContain("$OfClients");
   }
@@ -100,8 +100,8 @@ class FilterOrdersTest {
   @Test
   void filtersBeforeTheGateByAChosenOrderAreNamed() {
     assertThat(line(Level.INFO))
-        .startsWith("5 filters run before the gate")
-        .endsWith("$OrderedBefore")
+        .startsWith("Filters run before the gate")
+        .contains(": 5 (", "$OrderedBefore). ")
         .contains("$Before, ", "$BeforeMatching, ", "$LegacyBefore, ", "$MethodBefore, ");
   }
 

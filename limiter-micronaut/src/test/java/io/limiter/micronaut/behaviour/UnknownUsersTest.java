@@ -86,8 +86,9 @@ class UnknownUsersTest {
             line -> {
               assertThat(line.getLevel()).isEqualTo(Level.WARN);
               assertThat(line.getFormattedMessage())
-                  .startsWith("1 methods count users (limitType = USER_ID), but micronaut-security")
+                  .startsWith("micronaut-security is missing or disabled")
                   .contains(
+                      ": 1 (",
                       "whose order is 39250",
                       "@Order(" + ServerFilterPhase.SECURITY.order() + ")",
                       Users.class.getName() + ".get()");

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The words of switches, and what a refresh makes of changed, removed and mistyped settings. */
 class FixedSettingsTest {
 
-  private static final String MISTAKE = "limiter.gate.enabled = yess: give it true or false";
+  private static final String MISTAKE = "limiter.gate.enabled = yess: set it to true or false";
   private static final String DIGEST = "0123456789abcdef".repeat(4);
 
   private final RecordedLog log = RecordedLog.of(FixedSettings.class);
@@ -57,7 +57,7 @@ class FixedSettingsTest {
     assertThat(Starts.mistake(Map.of("limiter.gate.enabled", "y${of:es}s", "of", "es")))
         .hasMessage(MISTAKE);
     assertThat(Starts.mistake(Map.of("limiter.gate.enabled", "")))
-        .hasMessage("limiter.gate.enabled = : give it true or false");
+        .hasMessage("limiter.gate.enabled = : set it to true or false");
 
     write("limiter.gate.enabled: yess");
     assertThat(catchThrowable(() -> start().close())).hasMessageContaining(MISTAKE);
@@ -68,7 +68,7 @@ class FixedSettingsTest {
   @ValueSource(strings = {" true", "on ", "y", "1"})
   void aWordThatMicronautDoesNotReadAsItIsMeantStopsTheStart(String word) {
     assertThat(Starts.mistake(Map.of("limiter.gate.enabled", word)))
-        .hasMessage("limiter.gate.enabled = %s: give it true or false", word);
+        .hasMessage("limiter.gate.enabled = %s: set it to true or false", word);
   }
 
   @Test
@@ -108,7 +108,7 @@ class FixedSettingsTest {
                     "limiter.headers.debug", "2")))
         .hasMessageContaining("limiter.gat: there is no such setting")
         .hasMessageContaining(MISTAKE)
-        .hasMessageContaining("limiter.headers.debug = 2: give it true or false");
+        .hasMessageContaining("limiter.headers.debug = 2: set it to true or false");
   }
 
   /** Else a mistyped word would be false silently, or another setting could only be a switch. */
@@ -298,7 +298,7 @@ class FixedSettingsTest {
           .singleElement()
           .asString()
           .endsWith(
-              "limiter.zone: Could not resolve placeholder ${nowhere}: set it, or give it a default, as in ${name:default}");
+              "limiter.zone: Could not resolve placeholder ${nowhere}: set it, or add a default, as in ${name:default}");
     }
   }
 

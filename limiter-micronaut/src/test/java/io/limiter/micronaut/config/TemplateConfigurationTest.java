@@ -141,8 +141,8 @@ class TemplateConfigurationTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "limiter.denial.template=text|limiter.denial.template = text: it is not a group of fields: give each field of the body a name",
-        "limiter.denial.template[0]=x|limiter.denial.template = [0]: the body cannot be a list: give its fields names",
+        "limiter.denial.template=text|limiter.denial.template = text: it is not a group of fields: name each field of the body",
+        "limiter.denial.template[0]=x|limiter.denial.template = [0]: the body cannot be a list: name its fields",
         "limiter.denial.template.a=x;limiter.denial.template.a.b=y|limiter.denial.template.a = x: it is a value and a group of fields as well: remove one of them",
         "limiter.denial.template.a.b=y;limiter.denial.template.a=x|limiter.denial.template.a = x: it is a value and a group of fields as well: remove one of them",
         "limiter.denial.template.a[1]=x|limiter.denial.template.a = [1]: there is no item [0]: number the items of a list from 0",

@@ -138,6 +138,6 @@ class EventPublisherTest {
   void aSizeOutOfRangeIsAMistake(int size) {
     assertThatThrownBy(() -> new EventsConfiguration(size))
         .isInstanceOf(ConfigurationException.class)
-        .hasMessage("limiter.events.queue-size = %s: give it 1 to 100000", size);
+        .hasMessage("limiter.events.queue-size = %s: set it to 1 to 100000", size);
   }
 }

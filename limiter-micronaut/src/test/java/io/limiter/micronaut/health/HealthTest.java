@@ -335,7 +335,7 @@ class HealthTest {
   @Test
   void aMistypedSettingStopsTheStart() {
     assertThatThrownBy(() -> start("limiter.health.required", "perhaps").close())
-        .hasStackTraceContaining("limiter.health.required = perhaps: give it true or false");
+        .hasStackTraceContaining("limiter.health.required = perhaps: set it to true or false");
   }
 
   /** What is logged of who uses Redis. */

@@ -70,7 +70,8 @@ class ExpressionSubjectsTest {
   @NullSource
   @ValueSource(strings = {"", " ", "\t\n"})
   void aCallWithoutASubjectIsDenied(@Nullable String phone) {
-    assertMissing(() -> sender.toPhone(phone), "toPhone(java.lang.String)", "give it a value");
+    assertMissing(
+        () -> sender.toPhone(phone), "toPhone(java.lang.String)", "the call must provide a value");
   }
 
   @Test
@@ -84,7 +85,7 @@ class ExpressionSubjectsTest {
         IllegalStateException.class,
         () -> sender.toObject(new Object()),
         "toObject(java.lang.Object)",
-        "the expression gives a java.lang.Object, which may be another text at each call: let it give a text or a number");
+        "the expression gives a java.lang.Object, whose text may differ from call to call: it must be a text or a number");
   }
 
   @Test

@@ -736,11 +736,12 @@ class LimitsEndpointTest {
             "/limits/search/unknown-operation",
             "{}",
             "There is no operation 'unknown-operation': use one of look, reset, lift-ban, override, end-override"),
-        Arguments.of(look, "", "The body is no JSON object: send one such as {\"user\": \"ada\"}"),
-        Arguments.of(look, "{", "The body is no JSON object"),
-        Arguments.of(look, "[1]", "The body is no JSON object"),
-        Arguments.of(look, "\"ada\"", "The body is no JSON object"),
-        Arguments.of(look, "{}", "The body names no subject: give it one of subject, address,"),
+        Arguments.of(
+            look, "", "The body is not a JSON object: send one such as {\"user\": \"ada\"}"),
+        Arguments.of(look, "{", "The body is not a JSON object"),
+        Arguments.of(look, "[1]", "The body is not a JSON object"),
+        Arguments.of(look, "\"ada\"", "The body is not a JSON object"),
+        Arguments.of(look, "{}", "The body names no subject: specify one of subject, address,"),
         Arguments.of(
             look,
             "{\"adress\": \"192.0.2.1\"}",
@@ -749,26 +750,27 @@ class LimitsEndpointTest {
         Arguments.of(
             look,
             "{\"address\": 1}",
-            "The member 'address' is 1: give it a text of 1 to 8192 characters"),
-        Arguments.of(look, "{\"address\": null}", "The body names no subject: give it one of"),
+            "The member 'address' is 1: set it to a text of 1 to 8192 characters"),
+        Arguments.of(look, "{\"address\": null}", "The body names no subject: specify one of"),
         Arguments.of(
             look,
             "{\"subject\": true}",
-            "The member 'subject' is true: give it a text or a number"),
-        Arguments.of(look, "{\"subject\": [\"a\"]}", "The member 'subject' is [a]: give it a text"),
+            "The member 'subject' is true: set it to a text or a number"),
         Arguments.of(
-            look, "{\"address\": \" \"}", "The member 'address' is ' ': give it a text of 1 to"),
+            look, "{\"subject\": [\"a\"]}", "The member 'subject' is [a]: set it to a text"),
+        Arguments.of(
+            look, "{\"address\": \" \"}", "The member 'address' is ' ': set it to a text of 1 to"),
         Arguments.of(look, "{\"address\": \"nowhere\"}", "not an IP address"),
         Arguments.of(
             look,
             "{\"address\": \"%s\"}".formatted("1".repeat(8_193)),
-            "The member 'address' is '%s': give it a text of 1 to 8192 characters"
+            "The member 'address' is '%s': set it to a text of 1 to 8192 characters"
                 .formatted("1".repeat(100))),
         Arguments.of(
             look,
             "{\"user\": \"ada\"}",
             "The policy 'search' does not count users, but limitType = IP"),
-        Arguments.of(look, "{\"everyone\": false}", "The body names no subject: give it one of"),
+        Arguments.of(look, "{\"everyone\": false}", "The body names no subject: specify one of"),
         Arguments.of(
             look,
             "{\"digest\": \"abc\"}",
@@ -780,11 +782,11 @@ class LimitsEndpointTest {
         Arguments.of(
             "/limits/several/look",
             "{\"header\": \"k\"}",
-            "The member 'header' is 'k': give it an object of names and values"),
+            "The member 'header' is 'k': set it to an object of names and values"),
         Arguments.of(
             "/limits/several/look",
             "{\"header\": {\"X-Api-Key\": 5}}",
-            "The member 'X-Api-Key' of 'header' is 5: give it a text"),
+            "The member 'X-Api-Key' of 'header' is 5: set it to a text"),
         Arguments.of(
             "/limits/several/look",
             "{\"header\": {\"X-Key\": \"k\"}}",
@@ -802,11 +804,11 @@ class LimitsEndpointTest {
         Arguments.of(
             "/limits/search",
             "{\"observe\": \"yes\"}",
-            "The member 'observe' is 'yes': give it true or false"),
+            "The member 'observe' is 'yes': set it to true or false"),
         Arguments.of("/limits/search", "{\"enabled\": false}", "There is no member 'enabled'"),
         Arguments.of(
             "/limits", "{\"forgetTalkers\": false}", "The member 'forgetTalkers' is false"),
-        Arguments.of("/limits", "", "The body is no JSON object"));
+        Arguments.of("/limits", "", "The body is not a JSON object"));
   }
 
   @Test
@@ -830,27 +832,28 @@ class LimitsEndpointTest {
     return Stream.of(
             Arguments.of(
                 "{%s, \"time\": \"1h\"}",
-                "The body has none of 'counts' and 'unlimited': give it one of them"),
+                "The body has none of 'counts' and 'unlimited': specify one of them"),
             Arguments.of(
                 "{%s, \"unlimited\": true, \"counts\": {\"a\": 1}, \"time\": \"1h\"}",
                 "The body has both of"),
             Arguments.of("{%s, \"unlimited\": true}", "The member 'time' is missing"),
             Arguments.of(
-                "{%s, \"unlimited\": true, \"time\": 5}", "The member 'time' is 5: give it a time"),
+                "{%s, \"unlimited\": true, \"time\": 5}",
+                "The member 'time' is 5: set it to a time"),
             Arguments.of(
                 "{%s, \"unlimited\": true, \"time\": \"soon\"}",
-                "The member 'time' is 'soon': give it a time with its unit, 1s to 7d"),
+                "The member 'time' is 'soon': set it to a time with its unit, 1s to 7d"),
             Arguments.of("{%s, \"unlimited\": true, \"time\": \"8d\"}", "give it 1 s to 7 days"),
             Arguments.of("{%s, \"unlimited\": true, \"time\": \"-1h\"}", "give it 1 s to 7 days"),
             Arguments.of(
                 "{%s, \"unlimited\": false, \"time\": \"1h\"}", "The body has none of 'counts'"),
             Arguments.of(
                 "{%s, \"counts\": 5, \"time\": \"1h\"}",
-                "The member 'counts' is 5: give it an object of names and values"),
+                "The member 'counts' is 5: set it to an object of names and values"),
             Arguments.of("{%s, \"counts\": {}, \"time\": \"1h\"}", "The body has none of 'counts'"),
             Arguments.of(
                 "{%s, \"counts\": {\"2-per-3600s\": 2.5}, \"time\": \"1h\"}",
-                "The member '2-per-3600s' of 'counts' is 2.5: give it a whole number"),
+                "The member '2-per-3600s' of 'counts' is 2.5: set it to a whole number"),
             Arguments.of(
                 "{%s, \"counts\": {\"2-per-3600s\": 0}, \"time\": \"1h\"}",
                 "The rule '2-per-3600s' has count 0: give it 1 to"),

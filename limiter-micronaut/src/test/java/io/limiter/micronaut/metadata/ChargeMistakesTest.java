@@ -24,7 +24,7 @@ import reactor.core.publisher.Flux;
 class ChargeMistakesTest extends MistakesContract {
 
   private static final String BOUNDS =
-      "give it 1 to 1000000, or an expression over the arguments, such as \"#";
+      "set it to 1 to 1000000, or to an expression over the arguments, such as \"#";
   private static final String REMEDY =
       "the method returns java.util.concurrent.Future, which does not show when a call ends: return a CompletionStage or a Publisher";
 
@@ -75,7 +75,7 @@ class ChargeMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateLimiter.cost = 2: other rules of this method count the same subject with cost = 5",
-      "give all of them one cost, or some of them their own key"
+      "use one cost for all of them, or a separate key for some"
     })
     @RateLimiter(cost = "5", rules = @RateRule(count = 10))
     @RateLimiter(cost = "2", rules = @RateRule(count = 20))
@@ -88,7 +88,7 @@ class ChargeMistakesTest extends MistakesContract {
     @Mistake({
       "@RateLimiter.cost = 1: other rules of this method count the same subject with cost = #",
       "{n}",
-      "give all of them one cost, or some of them their own key"
+      "use one cost for all of them, or a separate key for some"
     })
     @RateLimiter(cost = "#{n}", rules = @RateRule(count = 10))
     void call(int n) {}
@@ -139,7 +139,7 @@ class ChargeMistakesTest extends MistakesContract {
     @Mistake({
       "@RateLimiter.cost = 5: other rules of this method count the same subject with cost = 5, resultCost = ",
       "$Units",
-      "give all of them one cost, or some of them their own key"
+      "use one cost for all of them, or a separate key for some"
     })
     @RateLimiter(cost = "5", resultCost = Units.class, rules = @RateRule(count = 10))
     @RateLimiter(cost = "5", rules = @RateRule(count = 20))
@@ -181,19 +181,19 @@ class ChargeMistakesTest extends MistakesContract {
         rules = @RateRule(counts = Counts.FAILURES))
     void failedOnNothing() {}
 
-    @Mistake({"@RateLimiter.failedOn = 399", "give it error statuses, 400 to 599"})
+    @Mistake({"@RateLimiter.failedOn = 399", "set it to error statuses, 400 to 599"})
     @RateLimiter(
         failedOn = {401, 399},
         rules = @RateRule(counts = Counts.FAILURES))
     void failedOn399() {}
 
-    @Mistake({"@RateLimiter.failedOn = 600", "give it error statuses, 400 to 599"})
+    @Mistake({"@RateLimiter.failedOn = 600", "set it to error statuses, 400 to 599"})
     @RateLimiter(failedOn = 600, rules = @RateRule(counts = Counts.FAILURES))
     void failedOn600() {}
 
     @Mistake({
       "@RateLimiter.failedOn = {}: another @RateLimiter of this method has failedOn = [401]",
-      "a call either fails or does not: give both the same"
+      "a call either fails or does not: set both to the same"
     })
     @RateLimiter(failedOn = 401, rules = @RateRule(counts = Counts.FAILURES))
     @RateLimiter(rules = @RateRule(count = 5, counts = Counts.SUCCESSES))

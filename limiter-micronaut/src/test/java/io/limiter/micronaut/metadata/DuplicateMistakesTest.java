@@ -46,7 +46,7 @@ class DuplicateMistakesTest extends MistakesContract {
       "it has no effect without preventDuplicate = true: set that, or remove it";
   private static final String NO_KEY =
       "it has no effect without by = IDEMPOTENCY_KEY: set that, or remove it";
-  private static final String STATUS = "give it an error status, 400 to 599";
+  private static final String STATUS = "set it to an error status, 400 to 599";
 
   private static final String INDIGESTIBLE =
       "@RateLimiter.duplicate.by = ARGUMENTS: the parameter 'order' cannot be digested because of ";
@@ -64,7 +64,7 @@ class DuplicateMistakesTest extends MistakesContract {
     @RateLimiter(rules = @RateRule, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void byWithoutGuard(String order) {}
 
-    @Mistake({"@RateLimiter.preventDuplicateRule.count = 0", "give it 1 or more"})
+    @Mistake({"@RateLimiter.preventDuplicateRule.count = 0", "set it to 1 or more"})
     @RateLimiter(preventDuplicate = true, preventDuplicateRule = @RateRule(count = 0))
     void ruleOfZero() {}
 
@@ -140,7 +140,7 @@ class DuplicateMistakesTest extends MistakesContract {
         duplicate = @Duplicate(key = "#{order}", requireIdempotencyKey = false))
     void requiredByKey(String order) {}
 
-    @Mistake({"@RateLimiter.duplicate.releaseOn = 200", "give it error statuses, 400 to 599"})
+    @Mistake({"@RateLimiter.duplicate.releaseOn = 200", "set it to error statuses, 400 to 599"})
     @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(releaseOn = {500, 200}))
     void releaseOnSuccess() {}
 
@@ -201,11 +201,11 @@ class DuplicateMistakesTest extends MistakesContract {
     @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 30))
     void guardOfSeveral(String order) {}
 
-    @Mistake({"@PreventDuplicate.within = 0", "give it 1 or more"})
+    @Mistake({"@PreventDuplicate.within = 0", "set it to 1 or more"})
     @PreventDuplicate(within = 0)
     void noTime(String order) {}
 
-    @Mistake({"@ConcurrencyLimit.value = 0", "give it 1 or more"})
+    @Mistake({"@ConcurrencyLimit.value = 0", "set it to 1 or more"})
     @ConcurrencyLimit(0)
     void none() {}
 

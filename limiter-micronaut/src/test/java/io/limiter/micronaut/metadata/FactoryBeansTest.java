@@ -105,7 +105,7 @@ class FactoryBeansTest {
     assertThatExceptionOfType(ConfigurationException.class)
         .isThrownBy(fast::call)
         .withMessageContaining(
-            "which has other rules, bans otherwise, or counts others: give both the same, or other keys");
+            "whose rules, ban or subject differ: make them the same, or use different keys");
   }
 
   private static List<String> denied(Runnable call) {

@@ -28,7 +28,7 @@ class PolicyMistakesTest extends MistakesContract {
           + "01234567890123456789012345678901234567890123456789012345678901234";
 
   private static final String ONE_KEY =
-      "which has other rules, bans otherwise, or counts others: give both the same, or other keys";
+      "whose rules, ban or subject differ: make them the same, or use different keys";
 
   private static final String NAME_REMEDY =
       "give it 1 to 128 printable ASCII characters, without space, quote or backslash";
@@ -57,7 +57,7 @@ class PolicyMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateLimiter.key = ${no.such.property}: Could not resolve placeholder",
-      "set it, or give it a default, as in ${name:default}"
+      "set it, or add a default, as in ${name:default}"
     })
     @RateLimiter(key = "${no.such.property}", rules = @RateRule)
     void unknownPlaceholder() {}
@@ -124,7 +124,7 @@ class PolicyMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateRule.name = fair-use",
-      "another rule of this method has this name: give it another name"
+      "another rule of this method has this name: use another name"
     })
     @RateRule(name = "fair-use")
     @RateRule(name = "fair-use", limitType = LimitType.GLOBAL)
@@ -157,27 +157,27 @@ class PolicyMistakesTest extends MistakesContract {
   @Mistaken
   static class Bans {
 
-    @Mistake({"@RateLimiter.ban.violations = 0", "give it 1 to 1000000"})
+    @Mistake({"@RateLimiter.ban.violations = 0", "set it to 1 to 1000000"})
     @RateLimiter(rules = @RateRule, ban = @Ban(violations = 0))
     void violationsZero() {}
 
-    @Mistake({"@RateLimiter.ban.violations = 1000001", "give it 1 to 1000000"})
+    @Mistake({"@RateLimiter.ban.violations = 1000001", "set it to 1 to 1000000"})
     @RateLimiter(rules = @RateRule, ban = @Ban(violations = 1_000_001))
     void violationsTooMany() {}
 
-    @Mistake({"@RateLimiter.ban.within = 0", "give it 1 or more"})
+    @Mistake({"@RateLimiter.ban.within = 0", "set it to 1 or more"})
     @RateLimiter(rules = @RateRule, ban = @Ban(within = 0))
     void withinZero() {}
 
-    @Mistake({"@RateLimiter.ban.time = 367 DAYS", "give it 1 ms to 366 days"})
+    @Mistake({"@RateLimiter.ban.time = 367 DAYS", "set it to 1 ms to 366 days"})
     @RateLimiter(rules = @RateRule, ban = @Ban(time = 367, timeUnit = TimeUnit.DAYS))
     void timeTooLong() {}
 
-    @Mistake({"@RateLimiter.ban.growth = 0", "give it 1 to 100"})
+    @Mistake({"@RateLimiter.ban.growth = 0", "set it to 1 to 100"})
     @RateLimiter(rules = @RateRule, ban = @Ban(growth = 0))
     void growthZero() {}
 
-    @Mistake({"@RateLimiter.ban.growth = 101", "give it 1 to 100"})
+    @Mistake({"@RateLimiter.ban.growth = 101", "set it to 1 to 100"})
     @RateLimiter(rules = @RateRule, ban = @Ban(growth = 101))
     void growthTooLarge() {}
 
@@ -202,7 +202,7 @@ class PolicyMistakesTest extends MistakesContract {
     @RateLimiter(rules = @RateRule, ban = @Ban(growth = 2, time = 2, timeUnit = TimeUnit.DAYS))
     void longestByDefaultShorter() {}
 
-    @Mistake({"@RateLimiter.ban = @Ban, @Ban", "one is possible: remove the others"})
+    @Mistake({"@RateLimiter.ban = @Ban, @Ban", "only one is possible: remove the others"})
     @RateLimiter(
         rules = @RateRule,
         ban = {@Ban(violations = 1), @Ban(violations = 2)})
@@ -231,7 +231,7 @@ class PolicyMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateLimiter.ban = 2 within PT1M for PT1M: another @RateLimiter of this method has ban = 1 within PT1M for PT30S × 2 up to PT24H for the same subject",
-      "give both the same ban, or one of them its own key"
+      "use the same ban for both, or a separate key for one of them"
     })
     @RateLimiter(rules = @RateRule(count = 1), ban = @Ban(violations = 1, time = 30, growth = 2))
     @RateLimiter(rules = @RateRule(count = 2), ban = @Ban(violations = 2))

@@ -28,18 +28,18 @@ import org.junit.jupiter.api.Test;
 /** An invalid rule stops the start: which method, member, value, and what to do. */
 class RuleMistakesTest extends MistakesContract {
 
-  private static final String TIME_REMEDY = "give it 1 ms to 366 days";
+  private static final String TIME_REMEDY = "set it to 1 ms to 366 days";
   private static final String PERMIT_TIME =
-      "it is the time after which a concurrency permit expires. A permit is renewed each third of it, so it must be longer than a pause of the service; it is also the time for which a permit stays taken if the service dies: give it 1 s to 1 h";
+      "it is the time after which a concurrency permit expires. A permit is renewed each third of it, so it must be longer than a pause of the service; it is also the time for which a permit stays taken if the service dies: set it to 1 s to 1 h";
 
   @Mistaken
   static class Rules {
 
-    @Mistake({"@RateRule.count = 0", "give it 1 or more"})
+    @Mistake({"@RateRule.count = 0", "set it to 1 or more"})
     @RateRule(count = 0)
     void countZero() {}
 
-    @Mistake({"@RateLimiter.rules.count = 0", "give it 1 or more"})
+    @Mistake({"@RateLimiter.rules.count = 0", "set it to 1 or more"})
     @RateLimiter(rules = @RateRule(count = 0))
     void countNested() {}
 
@@ -50,7 +50,7 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(count = 10_001)
     void countTooLarge() {}
 
-    @Mistake({"@RateRule.time = 0", "give it 1 or more"})
+    @Mistake({"@RateRule.time = 0", "set it to 1 or more"})
     @RateRule(time = 0)
     void timeZero() {}
 
@@ -66,20 +66,20 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(time = 367, timeUnit = TimeUnit.DAYS)
     void timeAboveOneYear() {}
 
-    @Mistake({"@RateRule.time = 1000001 NANOSECONDS", "give it whole microseconds"})
+    @Mistake({"@RateRule.time = 1000001 NANOSECONDS", "use whole microseconds"})
     @RateRule(count = 1, time = 1_000_001, timeUnit = TimeUnit.NANOSECONDS)
     void timeBetweenMicros() {}
 
     @Mistake({
       "@RateLimiter.rules = {}",
-      "give it a rule, add a @RateRule in the same place, or set preventDuplicate"
+      "add a rule to it, add a @RateRule in the same place, or set preventDuplicate"
     })
     @RateLimiter
     void noRules() {}
 
     @Mistake({
       "@RateRule.name = fair-use: another rule of this method has this name",
-      "give it another name"
+      "use another name"
     })
     @RateRule(count = 1, name = "fair-use")
     @RateRule(count = 2, name = "fair-use")
@@ -103,25 +103,25 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(tokenBucket = @TokenBucket(refill = 5), fixedWindow = @FixedWindow(zone = "UTC"))
     void bucketOfWindows() {}
 
-    @Mistake({"@RateRule.count = 1000000001", "give it 1 to 1000000000"})
+    @Mistake({"@RateRule.count = 1000000001", "set it to 1 to 1000000000"})
     @RateRule(count = 1_000_000_001, algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
     void counterTooLarge() {}
 
     @Mistake({
       "@RateRule.tokenBucket.refill = 0",
-      "give it 1 to 1000000000, or leave it out to use count"
+      "set it to 1 to 1000000000, or leave it out to use count"
     })
     @RateRule(tokenBucket = @TokenBucket(refill = 0))
     void refillZero() {}
 
     @Mistake({
       "@RateRule.tokenBucket.initial = 11",
-      "give it 0 to 10, which is its count, or leave it out to start with a full bucket"
+      "set it to 0 to 10, which is its count, or leave it out to start with a full bucket"
     })
     @RateRule(count = 10, tokenBucket = @TokenBucket(initial = 11))
     void initialAboveCount() {}
 
-    @Mistake({"@RateRule.tokenBucket.initial = -2", "give it 0 to 10"})
+    @Mistake({"@RateRule.tokenBucket.initial = -2", "set it to 0 to 10"})
     @RateRule(count = 10, tokenBucket = @TokenBucket(initial = -2))
     void initialNegative() {}
 
@@ -215,7 +215,7 @@ class RuleMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateRule.leakyBucket.queue = 0",
-      "give it 1 to 10000, the number of calls that may wait for their turn; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
+      "set it to 1 to 10000, the number of calls that may wait for their turn; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
     })
     @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 0))
     void noQueue() {}
@@ -226,12 +226,12 @@ class RuleMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateRule.leakyBucket.maxWait = 301 SECONDS",
-      "the client's connection stays open meanwhile: give it at most 5 minutes"
+      "the client's connection stays open meanwhile: set it to at most 5 minutes"
     })
     @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10, maxWait = 301))
     void waitTooLong() {}
 
-    @Mistake({"@RateRule.leakyBucket.maxWait = 0", "give it 1 or more"})
+    @Mistake({"@RateRule.leakyBucket.maxWait = 0", "set it to 1 or more"})
     @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10, maxWait = 0))
     void waitZero() {}
 
@@ -251,7 +251,7 @@ class RuleMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateRule.leakyBucket = @LeakyBucket, @LeakyBucket",
-      "one is possible: remove the others"
+      "only one is possible: remove the others"
     })
     @RateRule(leakyBucket = {@LeakyBucket(queue = 5), @LeakyBucket(queue = 6)})
     void severalQueues() {}
@@ -298,7 +298,7 @@ class RuleMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateRule.count = 10001",
-      "each call in flight is stored separately: give it 1 to 10000"
+      "each call in flight is stored separately: set it to 1 to 10000"
     })
     @RateRule(count = 10_001, algorithm = Algorithm.CONCURRENCY_LIMIT)
     void tooManyPlaces() {}
@@ -365,7 +365,7 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(custom = @Custom(Quiet.class), tokenBucket = @TokenBucket(refill = 5))
     void refillOfCustom() {}
 
-    @Mistake({"@RateRule.custom.parameters = [1.0, Infinity]", "give it at most 8 finite numbers"})
+    @Mistake({"@RateRule.custom.parameters = [1.0, Infinity]", "use at most 8 finite numbers"})
     @RateRule(
         custom =
             @Custom(
@@ -375,7 +375,7 @@ class RuleMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateRule.custom.parameters = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]",
-      "give it at most 8 finite numbers"
+      "use at most 8 finite numbers"
     })
     @RateRule(
         custom =
@@ -384,7 +384,7 @@ class RuleMistakesTest extends MistakesContract {
                 parameters = {1, 2, 3, 4, 5, 6, 7, 8, 9}))
     void parametersTooMany() {}
 
-    @Mistake({"@RateRule.count = 1000000001", "give it 1 to 1000000000"})
+    @Mistake({"@RateRule.count = 1000000001", "set it to 1 to 1000000000"})
     @RateRule(custom = @Custom(Quiet.class), count = 1_000_000_001)
     void customTooLarge() {}
 

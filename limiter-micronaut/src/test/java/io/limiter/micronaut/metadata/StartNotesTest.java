@@ -87,7 +87,7 @@ class StartNotesTest {
             line -> {
               assertThat(line.getLevel()).isEqualTo(Level.INFO);
               assertThat(line.getFormattedMessage())
-                  .startsWith("2 methods ")
+                  .startsWith("Methods that count only by a header or an argument: 2 (")
                   .contains("byHeader()", "byArgument(", "limitType = IP or GLOBAL")
                   .doesNotContain("paired", "byAddress");
             });
@@ -102,7 +102,7 @@ class StartNotesTest {
             line -> {
               assertThat(line.getLevel()).isEqualTo(Level.INFO);
               assertThat(line.getFormattedMessage())
-                  .startsWith("4 methods use the default for comparing submissions")
+                  .startsWith("Methods that compare submissions by the default of @Duplicate: 4 (")
                   .contains(
                       bean
                           + "arguments(java.lang.String,java.util.Map,io.micronaut.http.HttpRequest): ARGUMENTS (shop, order)",

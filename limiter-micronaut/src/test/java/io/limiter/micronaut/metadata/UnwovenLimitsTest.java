@@ -180,7 +180,7 @@ class UnwovenLimitsTest {
           .untilAsserted(
               () ->
                   assertThat(warnings.excess())
-                      .anyMatch(line -> line.contains("Limits in 6 places have no effect")));
+                      .anyMatch(line -> line.contains("not woven them: 6 (")));
       assertThat(context.isRunning()).isTrue();
     }
   }

@@ -89,7 +89,7 @@ class LimitsWithoutRedisClient {
   @ValueSource(strings = {"redis.uri", "redis.uris"})
   void aRedisThatNothingCanConnectToStopsTheStart(String setting) {
     assertThat(Starts.mistake(Map.of(setting, "redis://localhost")))
-        .hasMessageContaining(setting + " is set, and there is no Redis client")
+        .hasMessageContaining(setting + " is set, but there is no Redis client")
         .hasMessageContaining("io.micronaut.redis:micronaut-redis-lettuce");
   }
 }

@@ -465,7 +465,7 @@ class SharedSettingsTest {
       await().until(() -> shared(service).has("problem"));
       assertThat(shared(service).get("problem").asText())
           .isEqualTo(
-              "The shared settings of version 4 are ignored: limiter.policies.shared.rules.5-per-60s.count = many in Redis: give it a whole number");
+              "The shared settings of version 4 are ignored: limiter.policies.shared.rules.5-per-60s.count = many in Redis: set it to a whole number");
       assertThat(shared(service).get("version").asLong()).isEqualTo(3);
       assertThat(gauge(service, "limiter.shared.settings.version")).isEqualTo(3);
       assertThat(gauge(service, "limiter.shared.settings.problem")).isEqualTo(1);

@@ -104,7 +104,7 @@ class StartLinesTest {
   void aWordThatIsNeitherOnNorOffStopsTheStart() {
     assertThatThrownBy(
             () -> ApplicationContext.run(Map.of("limiter.redis.enabled", "perhaps")).close())
-        .hasStackTraceContaining("limiter.redis.enabled = perhaps: give it true or false");
+        .hasStackTraceContaining("limiter.redis.enabled = perhaps: set it to true or false");
   }
 
   @ParameterizedTest
