@@ -557,7 +557,7 @@ class LimitsEndpointTest {
     HttpService one = memory();
     assertThat(send(one, "/limits/pay/reset", "{\"everyone\": true, \"submission\": \"k\"}").body())
         .contains(
-            "The body names a submission, and none of its subjects submits: name the subject whose submissions the policy 'pay' compares");
+            "The body names a submission, but none of its subjects submits: name the subject whose submissions the policy 'pay' compares");
     assertThat(
             send(one, "/limits/search/reset", "{\"subject\": \"::1\", \"submission\": \"k\"}")
                 .body())
