@@ -27,7 +27,7 @@ public record Charge(String limit, StateKey key, RuleStack stack, int cost, bool
   public Charge {
     if (cost < 1 || cost > MAX_COST) {
       throw new IllegalArgumentException(
-          "A call costs %s units: give it 1 to %s".formatted(cost, MAX_COST));
+          "A call costs %s units: use 1 to %s".formatted(cost, MAX_COST));
     }
     key.requireOf(stack);
   }

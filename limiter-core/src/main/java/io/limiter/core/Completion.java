@@ -76,8 +76,8 @@ public final class Completion {
    * Returns this completion with an actual cost for each charge, for calls whose charges differ in
    * cost.
    *
-   * @param units the actual cost of a charge; {@link Charge#cost()} if the reserved cost was no
-   *     estimate. Values below 0 count as 0, values above {@value Charge#MAX_COST} as {@value
+   * @param units the actual cost of a charge; {@link Charge#cost()} to keep the reserved cost.
+   *     Values below 0 count as 0, values above {@value Charge#MAX_COST} as {@value
    *     Charge#MAX_COST}
    */
   public Completion withCosts(ToIntFunction<Charge> units) {
@@ -89,7 +89,7 @@ public final class Completion {
   private static void requireCost(int units) {
     if (units < 0 || units > Charge.MAX_COST) {
       throw new IllegalArgumentException(
-          "A call has cost %s units: give it 0 to %s".formatted(units, Charge.MAX_COST));
+          "A call has cost %s units: use 0 to %s".formatted(units, Charge.MAX_COST));
     }
   }
 
@@ -103,8 +103,8 @@ public final class Completion {
   }
 
   /**
-   * Returns this completion with all costs computed, so that no code of the application runs under
-   * a lock or between two commands; for authors of stores.
+   * Returns this completion with all costs computed, so that no application code runs under a lock
+   * or between two commands; for authors of stores.
    *
    * @throws RuntimeException any exception of the cost function
    */

@@ -3,7 +3,7 @@ package io.limiter.core;
 
 /** Who decided. */
 public enum DecidedBy {
-  /** The store that the limiter was given. */
+  /** The store that the limiter uses. */
   STORE,
   /**
    * The deny cache: the store denied the same call within the last second, and its retry-after has

@@ -3,12 +3,12 @@ package io.limiter.core;
 
 /** Why a store gave no answer. */
 public enum FailureReason {
-  /** The store did not answer within its deadline. Whether it counted the call is not known. */
+  /** The store did not answer within its deadline. Whether it counted the call is unknown. */
   TIMEOUT,
   /**
-   * This process did not run: the thread that sends commands to the store and reads its replies got
-   * no processor time until the hard deadline. This is no failure of the store. Whether it counted
-   * the call is not known.
+   * The event loop stalled past the hard deadline: the thread that sends commands to the store and
+   * reads its replies got no processor time. This is not a failure of the store. Whether the store
+   * counted the call is unknown.
    */
   PROCESS_LATE,
   /** There is no connection, or it was lost before the reply arrived. */

@@ -59,8 +59,8 @@ public record LimitRequest(
   }
 
   /**
-   * Two charges of one subject and kind of calls are rejected: under one key each would be decided
-   * without the units of the other, and both would write one ban.
+   * Rejects two charges of one subject and kind of calls: under one key each would be decided
+   * without the units of the other, and both would write the same ban.
    */
   private static void requireDifferent(Policy policy, Charge one, Charge other) {
     if (one.key().countsAlike(other.key())) {
@@ -174,7 +174,7 @@ public record LimitRequest(
   public LimitRequest and(LimitRequest other) {
     if (duplicate.isPresent() && other.duplicate.isPresent()) {
       throw new IllegalArgumentException(
-          "The policies '%s' and '%s' both have a duplicate guard: one call is one submission, so give it to one of them"
+          "The policies '%s' and '%s' both have a duplicate guard: one call is one submission, so keep the guard of one of them"
               .formatted(policy.name(), other.policy.name()));
     }
     List<Charge> both = new ArrayList<>(charges);
@@ -221,7 +221,7 @@ public record LimitRequest(
     public PastCharge(Charge charge, Duration age) {
       if (age.isNegative()) {
         throw new IllegalArgumentException(
-            "Past units of the age %s: give them an age of zero or more".formatted(age));
+            "Past units have the age %s: use an age of zero or more".formatted(age));
       }
       this.charge = charge;
       this.age = age;
@@ -235,7 +235,7 @@ public record LimitRequest(
       return age;
     }
 
-    /** Returns true once: then the units count as recorded, also if the report is lost. */
+    /** Returns true once. From then on the units count as recorded, even if the report is lost. */
     public boolean take() {
       return taken.compareAndSet(false, true);
     }

@@ -70,10 +70,10 @@ public final class Limiter {
   }
 
   /**
-   * Forgets everything that was counted for the subjects of this request, and their bans: by the
-   * rules of the request, and by {@link Policy#others() the others} that its policy knows. What
-   * rules with another algorithm or window have counted, and the policy does not know, stays under
-   * a key of its own until it expires.
+   * Forgets everything that the rules of the request and {@link Policy#others() the others} of its
+   * policy have counted for the subjects of this request, and lifts their bans. State of rules with
+   * another algorithm or window that the policy does not list stays under its own key until it
+   * expires.
    */
   public CompletionStage<Void> reset(LimitRequest request) {
     List<StateKey> keys = new ArrayList<>(keys(request));

@@ -26,12 +26,13 @@ import java.util.stream.Stream;
  *     there is a duplicate guard
  * @param duplicates the rule of the duplicate guard: how many equal submissions are accepted within
  *     its window
- * @param parts the names of the policies that decide together, by which the deadline, the fallback
- *     and the use of the deny cache are configured: the shortest deadline holds and the strictest
- *     fallback, and the deny cache answers only where all of them let it. Its own name alone,
+ * @param parts the names of the policies that decide together. The deadline, the fallback and the
+ *     deny cache are configured by these names: the shortest deadline and the strictest fallback
+ *     apply, and the deny cache answers only if all of them allow it. Only the policy's own name,
  *     unless {@link LimitRequest#and} has joined it with others
- * @param codeNames the names of rules in code, by their names here, of those whose name follows
- *     configured numbers; an {@link io.limiter.core.override.OverrideStore} finds a rule by either
+ * @param codeNames maps the names of rules to their names in code, for rules whose name is derived
+ *     from configured numbers; an {@link io.limiter.core.override.OverrideStore} finds a rule by
+ *     either name
  * @param others the rules that other calls of the same subjects have, such as those of another
  *     tier; they decide no call of this policy, but {@link Limiter#reset} and {@link
  *     Limiter#liftBans} find what they have stored
@@ -56,29 +57,29 @@ public record Policy(
     }
     if (stacks.isEmpty() && duplicates.isEmpty()) {
       throw new IllegalArgumentException(
-          "The policy '%s' has neither rules nor a duplicate guard: give it one of them"
+          "The policy '%s' has neither rules nor a duplicate guard: add one of them"
               .formatted(name));
     }
     if (duplicates.isPresent() && duplicates.get().rules().size() != 1) {
       throw new IllegalArgumentException(
-          "The duplicate guard of the policy '%s' has %s rules: give it one"
+          "The duplicate guard of the policy '%s' has %s rules: use exactly one"
               .formatted(name, duplicates.get().rules().size()));
     }
     if (duplicates.isPresent() && duplicates.get().ban().isPresent()) {
       throw new IllegalArgumentException(
-          "The duplicate guard of the policy '%s' has a ban: give it none, a duplicate is no violation"
+          "The duplicate guard of the policy '%s' has a ban: remove it, since a duplicate is no violation"
               .formatted(name));
     }
     if (duplicates.isPresent()
         && (duplicates.get().permitDuration().isPresent()
             || duplicates.get().counting() != Counting.ALL)) {
       throw new IllegalArgumentException(
-          "The duplicate guard of the policy '%s' is %s: give it a rule that counts every submission; one that fails is released"
+          "The duplicate guard of the policy '%s' is %s: use a rule that counts every submission; one that fails is released"
               .formatted(name, duplicates.get()));
     }
     if (duplicates.isPresent() && duplicates.get().waiting().isPresent()) {
       throw new IllegalArgumentException(
-          "The duplicate guard of the policy '%s' has the rule '%s', which makes calls wait: give it a sliding window log"
+          "The duplicate guard of the policy '%s' has the rule '%s', which makes calls wait: use a sliding window log"
               .formatted(name, duplicates.get().waiting().get().name()));
     }
   }
@@ -88,7 +89,7 @@ public record Policy(
     this(name, limit, stacks, duplicates, List.of(name), Map.of(), List.of());
   }
 
-  /** By the names alone: policies that share both are few, and a hash of all rules takes time. */
+  /** Uses only the names: few policies share both, and hashing all rules takes time. */
   @Override
   public int hashCode() {
     return 31 * name.hashCode() + limit.hashCode();
@@ -129,7 +130,7 @@ public record Policy(
         name, limit, stacks, Optional.of(RuleStack.of(List.of(rule))), parts, codeNames, others);
   }
 
-  /** Returns this policy under another name, such as that of the part that denies a call. */
+  /** Returns this policy under another name, such as the name of the part that denies a call. */
   public Policy withName(String other) {
     return new Policy(other, limit, stacks, duplicates, parts, codeNames, others);
   }
@@ -147,7 +148,7 @@ public record Policy(
   public Policy withBan(BanRule ban) {
     return withStacks(
         stack -> stack.withBan(ban),
-        "The policy '%s' has no rules that could be violated: give it rules, or no ban"
+        "The policy '%s' has no rules that could be violated: add rules, or remove the ban"
             .formatted(name));
   }
 
@@ -161,8 +162,7 @@ public record Policy(
   public Policy withCounting(Counting counting) {
     return withStacks(
         stack -> stack.withCounting(counting),
-        "The policy '%s' has no rules that could count %s: give it rules"
-            .formatted(name, counting));
+        "The policy '%s' has no rules that could count %s: add rules".formatted(name, counting));
   }
 
   private Policy withStacks(UnaryOperator<RuleStack> change, String none) {

@@ -71,8 +71,8 @@ public interface Reservation {
 
   /**
    * Renews the concurrency permits of the call for their full duration, even if they had expired
-   * and other calls have taken the places. The code that runs the call renews them every third of
-   * {@link #permitDuration()}. Does nothing once the reservation is settled or refunded; a
+   * and other calls have taken permits since. The code that runs the call renews them every third
+   * of {@link #permitDuration()}. Does nothing once the reservation is settled or refunded; a
    * settlement requested during a renewal runs after it. A renewal requested during another one
    * returns the stage of the running one. Never blocks: one thread renews the permits of all calls.
    */
@@ -85,11 +85,10 @@ public interface Reservation {
   Optional<Duration> permitDuration();
 
   /**
-   * The reservation of a request whose charges another store has decided by other rules. It
-   * translates between them: a completion's cost function expects the charges of the original
-   * request.
+   * The reservation of a request whose charges were decided by other rules. It translates between
+   * them: a completion's cost function expects the charges of the original request.
    *
-   * @param decided that of the charges that were decided
+   * @param decided the reservation of the decided charges
    * @param asked the original request
    */
   record Replaced(Reservation decided, LimitRequest asked) implements Reservation {

@@ -10,8 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The state of one rule in a verdict. Example: a rule allows 10 units a minute, and 6 were used in
  * the last minute, the oldest of them 40 s ago. After a call is admitted, {@code remaining} is 3,
- * {@code resetAfter} is 60 s and {@code effectiveWindow} is 20 s. A store may build it by named
- * steps:
+ * {@code resetAfter} is 60 s and {@code effectiveWindow} is 20 s. A store may use the builder:
  *
  * <pre>{@code
  * RuleVerdict.of(rule).remaining(3).resetAfter(ofSeconds(60)).effectiveWindow(ofSeconds(20)).build();
@@ -33,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  *     are available. Both as if this rule alone had decided. For a {@link ConcurrencyLimitRule} its
  *     permit duration, although units return whenever a call ends
  * @param tooCostly whether the rule is violated because the call costs more than the rule ever
- *     admits at once, so that waiting does not help
+ *     admits at once; such a call can never succeed
  * @param observed whether the rule is evaluated but not enforced
  */
 public record RuleVerdict(
@@ -59,7 +58,7 @@ public record RuleVerdict(
     return violated && !observed;
   }
 
-  /** Builds a {@link RuleVerdict} by named steps. Each may be left out. Not thread-safe. */
+  /** Builds a {@link RuleVerdict}. Every step is optional. Not thread-safe. */
   public static final class Builder {
 
     private final Rule rule;

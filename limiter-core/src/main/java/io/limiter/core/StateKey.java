@@ -42,15 +42,17 @@ public record StateKey(String tag, String name, int breadth) {
     this(tag, name, Subject.ONE_CALLER);
   }
 
-  /** Written out since a string keeps its hash and the generated method is slower to start. */
+  /**
+   * Written by hand because a string caches its hash and the generated method starts more slowly.
+   */
   @Override
   public int hashCode() {
     return 31 * (31 * tag.hashCode() + name.hashCode()) + breadth;
   }
 
   /**
-   * Returns the key of a subject for {@link #of(RuleStack)} and the other methods, which only
-   * change its name. It is also that of its ban under rules that count all calls.
+   * Returns the base key of a subject. {@link #of(RuleStack)} and the other methods only change its
+   * name. It is also the key of the subject's ban under rules that count all calls.
    */
   public static StateKey of(String limit, Subject subject) {
     return new StateKey(hash(limit, subject.kind(), subject.value()), "r", subject.breadth());
@@ -69,7 +71,7 @@ public record StateKey(String tag, String name, int breadth) {
     return name.length() <= 1 ? this : new StateKey(tag, name.substring(0, 1), breadth);
   }
 
-  /** Whether this key and another are those of one subject, limit key and kind of calls. */
+  /** Whether this key and another belong to one subject, limit key and kind of calls. */
   boolean countsAlike(StateKey other) {
     return tag.equals(other.tag)
         && (name.equals(other.name) || (isOfRules() && name.charAt(0) == other.name.charAt(0)));
@@ -133,12 +135,12 @@ public record StateKey(String tag, String name, int breadth) {
     }
     digest.update(buffer, 0, filled);
     byte[] hash = digest.digest();
-    hash[HASHED_BYTES] = 0; // of which the last character has four bits
+    hash[HASHED_BYTES] = 0; // pads the last character with four bits
     var unused = ENCODER.encode(hash, buffer);
     return new String(buffer, 0, CHARACTERS, StandardCharsets.ISO_8859_1);
   }
 
-  /** Whether a part is ASCII, which is in the buffer then. */
+  /** Whether a part is ASCII; if so, it is in the buffer. */
   private static boolean isAscii(String part, byte[] buffer, int begin) {
     for (int i = 0; i < part.length(); i++) {
       char c = part.charAt(i);

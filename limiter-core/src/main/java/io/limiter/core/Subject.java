@@ -10,7 +10,7 @@ import java.util.Set;
  * @param kind the kind of the subject, such as {@code ip}; subjects of different kinds are never
  *     equal
  * @param value identifies the subject within its kind; any text of any length, never stored in
- *     clear
+ *     clear text
  */
 public record Subject(String kind, String value) {
 

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The immutable answer to one decision. A store derives it from a {@link
- * io.limiter.core.store.DecisionReadout}, or builds it by named steps:
+ * io.limiter.core.store.DecisionReadout}, or uses the builder:
  *
  * <pre>{@code
  * return Verdict.of(request.policy(), Outcome.LIMITED)
@@ -33,7 +33,7 @@ public final class Verdict {
   private final List<RuleVerdict> rules;
   private final Optional<RuleVerdict> duplicate;
 
-  /** What was read; several threads may read it, equally, and it is immutable. */
+  /** The verdicts of the rules once read. Immutable; several threads may compute equal ones. */
   private @Nullable List<RuleVerdict> read;
 
   private final Extras extras;
@@ -62,7 +62,7 @@ public final class Verdict {
     this.decidedAtMicros = decidedAtMicros;
   }
 
-  /** The part that most verdicts do not have. */
+  /** The parts that most verdicts lack. */
   private record Extras(
       Optional<Duration> ban,
       Duration delay,
@@ -74,8 +74,8 @@ public final class Verdict {
   }
 
   /**
-   * The verdict of a store, all at once: it is made for each call. For authors of stores; the parts
-   * are those of the {@link Builder}.
+   * Creates the verdict of a store in one step, since every call creates one. For authors of
+   * stores; the arguments are those of the {@link Builder}.
    *
    * @param whenAsked computes {@code rules} and {@code duplicate} when they are first read; these
    *     two arguments are empty then. Null if they are given
@@ -235,8 +235,8 @@ public final class Verdict {
   }
 
   /**
-   * Returns whether a rule denies the call because it costs more than the rule ever admits at once,
-   * so that waiting does not help.
+   * Returns whether a rule denies the call because it costs more than the rule ever admits at once.
+   * Such a call can never succeed.
    */
   public boolean tooCostly() {
     for (RuleVerdict rule : rules()) {
@@ -251,7 +251,7 @@ public final class Verdict {
   /**
    * The time after which the same call would pass every rule and the duplicate guard if there are
    * no calls in between: the longest of all rules that deny it. If no store decided, the time after
-   * which the store is asked again. Empty if the call is allowed, if waiting does not help ({@link
+   * which the store is asked again. Empty if the call is allowed, if it can never succeed ({@link
    * #tooCostly()}), and if only a {@link ConcurrencyLimitRule} denies it, because the time at which
    * a permit becomes free is unknown.
    */
@@ -283,7 +283,7 @@ public final class Verdict {
         policy, outcome, whenAsked, rules, duplicate, extras, decidedBy, other, decidedAtMicros);
   }
 
-  /** Returns this verdict under another policy, such as that of several which denies the call. */
+  /** Returns this verdict under another policy, such as the one of several that denies the call. */
   public Verdict withPolicy(Policy other) {
     return new Verdict(
         other,
@@ -330,7 +330,7 @@ public final class Verdict {
         policy, outcome, rules(), duplicate(), extras, decidedBy, reservation, decidedAtMicros);
   }
 
-  /** All but the reservation, whose text depends on the store. */
+  /** Omits the reservation, whose text depends on the store. */
   @Override
   public String toString() {
     return "Verdict[policy="
@@ -357,20 +357,20 @@ public final class Verdict {
   }
 
   /**
-   * The part of a verdict that most calls do not read, from a store that computes it when it is
-   * asked for. Both methods always return equal values, whatever happens to the subject after the
-   * decision, and never throw. Thread-safe.
+   * The part of a verdict that most calls do not read; the store computes it on demand. Both
+   * methods always return equal values, whatever happens to the subject after the decision, and
+   * never throw. Thread-safe.
    */
   public interface LazyRules {
 
-    /** See {@link Verdict#rules()}; asked once, or once by each of several threads. */
+    /** See {@link Verdict#rules()}; called once, or once by each of several threads. */
     List<RuleVerdict> rules();
 
     /** See {@link Verdict#duplicate()}. */
     Optional<RuleVerdict> duplicate();
   }
 
-  /** Builds a {@link Verdict} by named steps. Each may be left out. Not thread-safe. */
+  /** Builds a {@link Verdict}. Every step is optional. Not thread-safe. */
   public static final class Builder {
 
     private final Policy policy;

@@ -47,7 +47,7 @@ class OutcomeRecordsTest {
     for (Duration wrong : List.of(Duration.ofMillis(999), Duration.ofHours(1).plusMillis(1))) {
       assertRejected(
           () -> ConcurrencyLimitRule.of(1, wrong),
-          "The rule '1-in-flight' has a permit duration of %s: give it 1 s to 1 h, since a concurrency permit is renewed every third of it and has to survive a pause of its instance"
+          "The rule '1-in-flight' has a permit duration of %s: use 1 s to 1 h, since a concurrency permit is renewed every third of it and has to survive a pause of its instance"
               .formatted(wrong));
     }
   }
@@ -57,9 +57,9 @@ class OutcomeRecordsTest {
     assertThat(ConcurrencyLimitRule.of(10_000).count()).isEqualTo(10_000);
     assertRejected(
         () -> ConcurrencyLimitRule.of(10_001),
-        "The rule '10001-in-flight' has count 10001: give it 1 to 10000");
+        "The rule '10001-in-flight' has count 10001: use 1 to 10000");
     assertRejected(
-        () -> ConcurrencyLimitRule.of(0), "The rule '0-in-flight' has count 0: give it 1 to 10000");
+        () -> ConcurrencyLimitRule.of(0), "The rule '0-in-flight' has count 0: use 1 to 10000");
   }
 
   @Test
@@ -69,14 +69,14 @@ class OutcomeRecordsTest {
     assertThat(stack(rule(1, MINUTE)).permitDuration()).isEmpty();
     assertRejected(
         () -> stack(THREE, rule(1, MINUTE)),
-        "The rule '1-per-60s' shares a stack with a concurrency limit: give each a stack of its own, and join their requests by LimitRequest.and");
+        "The rule '1-per-60s' shares a stack with a concurrency limit: put each into a stack of its own, and join their requests with LimitRequest.and");
   }
 
   @Test
   void callsInFlightAreCountedWhateverTheirCompletion() {
     assertRejected(
         () -> stack(THREE).withCounting(Counting.FAILURES),
-        "The rule '3-in-flight' counts FAILURES: a concurrency limit counts every call, so let it count ALL");
+        "The rule '3-in-flight' counts FAILURES: a concurrency limit counts every call, so use Counting.ALL");
     assertThat(stack(THREE).withCounting(Counting.ALL)).isEqualTo(stack(THREE));
   }
 
@@ -110,7 +110,7 @@ class OutcomeRecordsTest {
 
   @Test
   void aDuplicateGuardCountsEverySubmission() {
-    String remedy = "give it a rule that counts every submission; one that fails is released";
+    String remedy = "use a rule that counts every submission; one that fails is released";
     assertThatIllegalArgumentException()
         .isThrownBy(() -> Policy.of("form", rule(1, MINUTE)).withDuplicates(THREE))
         .withMessageStartingWith("The duplicate guard of the policy 'form' is [Concurrency")
@@ -126,7 +126,7 @@ class OutcomeRecordsTest {
     Policy policy = new Policy("form", "form", List.of(), Optional.of(stack(rule(1, MINUTE))));
     assertThatThrownBy(() -> policy.withCounting(Counting.FAILURES))
         .isInstanceOf(IllegalStateException.class)
-        .hasMessage("The policy 'form' has no rules that could count FAILURES: give it rules");
+        .hasMessage("The policy 'form' has no rules that could count FAILURES: add rules");
   }
 
   @Test
@@ -153,10 +153,10 @@ class OutcomeRecordsTest {
   @Test
   void anActualCostIsWithinTheBoundsOfACost() {
     assertRejected(
-        () -> Completion.failed().withCost(-1), "A call has cost -1 units: give it 0 to 1000000");
+        () -> Completion.failed().withCost(-1), "A call has cost -1 units: use 0 to 1000000");
     assertRejected(
         () -> Completion.failed().withCost(1_000_001),
-        "A call has cost 1000001 units: give it 0 to 1000000");
+        "A call has cost 1000001 units: use 0 to 1000000");
     Charge charge = Charge.of("limit", Subject.global(), stack(rule(9, MINUTE))).withCost(5);
     assertThat(Completion.succeeded().withCosts(any -> -3).returned(charge)).isEqualTo(5);
     assertThat(Completion.succeeded().withCost(5).returned(charge)).isZero();

@@ -49,7 +49,7 @@ public class RecordsTest {
         () -> new SlidingWindowLogRule(name, 1, MINUTE),
         "The rule name '"
             + name
-            + "' is not usable: give it 1 to 128 printable ASCII characters, without space, quote or backslash");
+            + "' is invalid: use 1 to 128 printable ASCII characters, without space, quote or backslash");
   }
 
   @Test
@@ -62,10 +62,10 @@ public class RecordsTest {
 
   @Test
   void aRuleHasACountWithinBounds() {
-    assertRejected(() -> rule(0, MINUTE), "The rule '0-per-60s' has count 0: give it 1 to 1000000");
+    assertRejected(() -> rule(0, MINUTE), "The rule '0-per-60s' has count 0: use 1 to 1000000");
     assertRejected(
         () -> rule(1_000_001, MINUTE),
-        "The rule '1000001-per-60s' has count 1000001: give it 1 to 1000000");
+        "The rule '1000001-per-60s' has count 1000001: use 1 to 1000000");
   }
 
   @Test
@@ -78,26 +78,26 @@ public class RecordsTest {
             Duration.ofDays(366).plusNanos(1_000))) {
       assertRejected(
           () -> new SlidingWindowLogRule("r", 1, window),
-          "The rule 'r' has a window of " + window + ": give it 1 ms to 366 days");
+          "The rule 'r' has a window of " + window + ": use 1 ms to 366 days");
     }
     assertRejected(
         () -> new SlidingWindowLogRule("r", 1, Duration.ofNanos(1_000_001)),
-        "The rule 'r' has a window of PT0.001000001S: give it whole microseconds");
+        "The rule 'r' has a window of PT0.001000001S: use whole microseconds");
   }
 
   @Test
   void aStackHasOneToEightRules() {
-    assertRejected(() -> RuleStack.of(List.of()), "0 rules in one stack: give it 1 to 8");
+    assertRejected(() -> RuleStack.of(List.of()), "0 rules in one stack: use 1 to 8");
     assertRejected(
         () -> RuleStack.of(LongStream.rangeClosed(1, 9).mapToObj(i -> rule(i, MINUTE)).toList()),
-        "9 rules in one stack: give it 1 to 8");
+        "9 rules in one stack: use 1 to 8");
   }
 
   @Test
   void theRulesOfAStackHaveDifferentNames() {
     assertRejected(
         () -> RuleStack.of(List.of(rule(1, MINUTE), rule(1, Duration.ofSeconds(60)))),
-        "Two rules of one stack are named '1-per-60s': remove one of them, or give it a name of its own");
+        "Two rules of one stack are named '1-per-60s': remove or rename one of them");
   }
 
   @Test
@@ -120,7 +120,7 @@ public class RecordsTest {
         "A policy needs a name and a limit, but they are 'name' and ''");
     assertRejected(
         () -> new Policy("name", "limit", List.of(), Optional.empty()),
-        "The policy 'name' has neither rules nor a duplicate guard: give it one of them");
+        "The policy 'name' has neither rules nor a duplicate guard: add one of them");
   }
 
   @Test
@@ -142,20 +142,19 @@ public class RecordsTest {
     RuleStack two = RuleStack.of(List.of(rule(1, MINUTE), rule(2, MINUTE)));
     assertRejected(
         () -> new Policy("name", "limit", List.of(), Optional.of(two)),
-        "The duplicate guard of the policy 'name' has 2 rules: give it one");
+        "The duplicate guard of the policy 'name' has 2 rules: use exactly one");
     RuleStack banning =
         RuleStack.of(List.of(rule(1, MINUTE))).withBan(BanRule.of(1, MINUTE, MINUTE));
     assertRejected(
         () -> new Policy("name", "limit", List.of(), Optional.of(banning)),
-        "The duplicate guard of the policy 'name' has a ban: give it none, a duplicate is no violation");
+        "The duplicate guard of the policy 'name' has a ban: remove it, since a duplicate is no violation");
   }
 
   @Test
   void aChargeCostsAtLeastOneUnit() {
     LimitRequest call = StoreHarness.call(rule(1, MINUTE));
-    assertRejected(() -> call.withCost(0), "A call costs 0 units: give it 1 to 1000000");
-    assertRejected(
-        () -> call.withCost(1_000_001), "A call costs 1000001 units: give it 1 to 1000000");
+    assertRejected(() -> call.withCost(0), "A call costs 0 units: use 1 to 1000000");
+    assertRejected(() -> call.withCost(1_000_001), "A call costs 1000001 units: use 1 to 1000000");
   }
 
   @Test
@@ -207,7 +206,7 @@ public class RecordsTest {
     LimitRequest other = LimitRequest.of(form.policy(), new Subject("user", "other"));
     assertRejected(
         () -> form.and(other),
-        "The policies '%s' and '%s' both have a duplicate guard: one call is one submission, so give it to one of them"
+        "The policies '%s' and '%s' both have a duplicate guard: one call is one submission, so keep the guard of one of them"
             .formatted(form.policy().name(), other.policy().name()));
   }
 }

@@ -48,7 +48,7 @@ class RuleBoundsTest {
     assertThat(TokenBucketRule.of(most, most, MINUTE).refill()).isEqualTo(most);
     assertRejected(
         () -> TokenBucketRule.of(most, most + 1, MINUTE),
-        "has a refill of 1000000001: give it 1 to 1000000000");
+        "has a refill of 1000000001: use 1 to 1000000000");
   }
 
   @Test
@@ -71,7 +71,7 @@ class RuleBoundsTest {
     Duration brief = Duration.ofMillis(1);
     assertThat(LeakyBucketRule.of(1, MINUTE, 1, brief).maxWait()).isEqualTo(brief);
     assertRejected(
-        () -> LeakyBucketRule.of(1, MINUTE, 1, micros(999)), "lets calls wait up to PT0.000999S");
+        () -> LeakyBucketRule.of(1, MINUTE, 1, micros(999)), "makes calls wait up to PT0.000999S");
   }
 
   @Test
@@ -95,10 +95,10 @@ class RuleBoundsTest {
   void aRuleOfAnOwnAlgorithmHasTheBoundsOfAnyRule() {
     assertRejected(
         () -> CustomRule.of(new Remembering(1), 0, MINUTE),
-        "The rule '0-per-60s' has count 0: give it 1 to 1000000000");
+        "The rule '0-per-60s' has count 0: use 1 to 1000000000");
     assertRejected(
         () -> new CustomRule("own", 1, MINUTE, new Remembering(1), List.of(), YEAR.plusMillis(1)),
-        "The rule 'own' remembers a subject for PT8784H0.001S: give it 1 ms to 366 days");
+        "The rule 'own' remembers a subject for PT8784H0.001S: use 1 ms to 366 days");
   }
 
   private record Remembering(int stateSize) implements CustomAlgorithm {
@@ -124,10 +124,10 @@ class RuleBoundsTest {
     assertThat(ban.violations()).isEqualTo(1_000_000);
     assertThat(ban.growth()).isEqualTo(100);
     assertRejected(() -> BanRule.of(1_000_001, MINUTE, MINUTE), "A ban after 1000001 violations");
-    assertRejected(() -> ban.growing(0, YEAR), "A ban grows by 0: give it 1 to 100");
+    assertRejected(() -> ban.growing(0, YEAR), "A ban grows by 0: use 1 to 100");
     assertRejected(
         () -> ban.growing(2, YEAR.plusMillis(1)),
-        "A ban lasts at most PT8784H0.001S: give it 1 ms to 366 days");
+        "A ban lasts at most PT8784H0.001S: use 1 ms to 366 days");
   }
 
   @Test

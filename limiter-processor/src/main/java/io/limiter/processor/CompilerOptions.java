@@ -8,7 +8,7 @@ import io.micronaut.inject.visitor.VisitorContext;
 import java.util.Arrays;
 
 /**
- * The wishes of a developer: {@code @SuppressWarnings("limiter")} on an element or around it, and
+ * The options of a developer: {@code @SuppressWarnings("limiter")} on an element or around it, and
  * options such as {@code -Alimiter.warnings=false}. They are read from javac itself: Micronaut does
  * not keep that annotation, and keeps its own options as system properties, where the next
  * compilation of a build tool would find them.

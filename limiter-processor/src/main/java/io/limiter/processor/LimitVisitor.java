@@ -25,15 +25,16 @@ import java.util.Set;
 import java.util.WeakHashMap;
 
 /**
- * Reports mistakes in limits while they are compiled. Errors are those with which the application
- * would not start, whatever its configuration; warnings are about what is probably not intended.
+ * Reports mistakes in limits while they are compiled. Errors are mistakes with which the
+ * application would not start, whatever its configuration; warnings are about what is probably
+ * unintended.
  */
 @Internal
 public final class LimitVisitor implements TypeElementVisitor<Object, Object> {
 
   private static final String SECURITY = "io.micronaut.security.authentication.Authentication";
 
-  /** By compilation: a build tool uses one visitor for many, some at the same time. */
+  /** One for each compilation: a build tool uses one visitor for many, some at the same time. */
   private final Map<VisitorContext, State> states =
       Collections.synchronizedMap(new WeakHashMap<>());
 
@@ -91,7 +92,7 @@ public final class LimitVisitor implements TypeElementVisitor<Object, Object> {
     if (limited && !whole && !isBean(type)) {
       warn(
           type.getName()
-              + ": its limits have no effect, since the class is not a bean: give it a scope, such as @Singleton. If a method of a @Factory makes it, put the limits on that method",
+              + ": its limits have no effect, since the class is not a bean: add a scope, such as @Singleton. If a @Factory method creates it, put the limits on that method",
           "",
           type,
           context);

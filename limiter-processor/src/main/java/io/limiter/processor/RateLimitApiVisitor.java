@@ -63,7 +63,7 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
   private static final String EXTENSIONS = "extensions";
   private static final String STATUS = "responseCode";
 
-  /** By compilation: a build tool uses one visitor for many, some at the same time. */
+  /** One for each compilation: a build tool uses one visitor for many, some at the same time. */
   private final Map<VisitorContext, CompileTimeCheck> checks =
       Collections.synchronizedMap(new WeakHashMap<>());
 
@@ -131,7 +131,7 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
     return operation.map(known -> known.getAnnotations(member)).orElse(List.of());
   }
 
-  /** Why the call of a method may be denied, by the status. */
+  /** Why a call of a method may be denied, by status. */
   private static Map<String, String> denials(LimitPlan plan) {
     Map<String, String> reasons = new TreeMap<>();
     if (needsValues(plan)) {
@@ -156,7 +156,7 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
     return String.valueOf(text.status().orElse(otherwise));
   }
 
-  /** Whether there are calls without a subject, a cost or a submission, which are bad requests. */
+  /** Whether calls may lack a subject, a cost or a submission, which makes them bad requests. */
   private static boolean needsValues(LimitPlan plan) {
     return plan.charges().stream()
             .anyMatch(planned -> isRejected(planned.source()) || planned.cost().needsArguments())

@@ -21,8 +21,8 @@ import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 
 /**
- * A limited method in a source file. What an overriding method may change is not known of an
- * abstract one, and nothing is known of the methods of a bean that a factory makes.
+ * A limited method in a source file. What an overriding method changes is unknown for an abstract
+ * method, and nothing is known about the methods of a bean that a factory creates.
  */
 record SourceMethod(ClassElement type, MethodElement method) implements LimitedMethod {
 
@@ -37,7 +37,7 @@ record SourceMethod(ClassElement type, MethodElement method) implements LimitedM
     return describe(method);
   }
 
-  /** The same as at the start, where it is the text of an executable method. */
+  /** Describes a method like the start does, where this is the text of an executable method. */
   static String describe(MethodElement method) {
     return Arrays.stream(method.getSuspendParameters())
         .map(parameter -> typeName(parameter.getType()))

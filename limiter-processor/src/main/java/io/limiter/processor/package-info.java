@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the compiler finds out about limits, for the annotation processor path. */
+/** Checks and documents limits at compile time; for the annotation processor path. */
 @NullMarked
 package io.limiter.processor;
 

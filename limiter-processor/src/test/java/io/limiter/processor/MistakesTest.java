@@ -53,7 +53,7 @@ class MistakesTest {
             "another rule of this method has this name"),
         arguments(
             "@RateRule(time = 1) @RateRule(time = 2) @RateRule(time = 3) @RateRule(time = 4) @RateRule(time = 5) @RateRule(time = 6) @RateRule(time = 7) @RateRule(time = 8) @RateRule(time = 9) void call() {}",
-            "9 rules in one stack: give it 1 to 8"),
+            "9 rules in one stack: use 1 to 8"),
         arguments(
             "@RateRule(algorithm = Algorithm.TOKEN_BUCKET, tokenBucket = @TokenBucket(refill = 5)) void call() {}",
             "tokenBucket already defines how the rule counts: remove one of them"),

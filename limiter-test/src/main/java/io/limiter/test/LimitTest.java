@@ -26,10 +26,9 @@ import java.lang.annotation.Target;
  * }
  * }</pre>
  *
- * <p>It includes {@link MicronautTest}, which may stand beside it for its members. The limiter is
- * enabled in these tests, even if {@code limiter.enabled} is false in the configuration of the
- * others. On a nested class it is an error: nested classes share the application of the outermost
- * one.
+ * <p>It includes {@link MicronautTest}, which may be added for its members. The limiter is enabled
+ * in these tests, even if {@code limiter.enabled} is false in the configuration of the others. On a
+ * nested class it is an error: nested classes share the application of the outermost one.
  *
  * <p>Test classes may run in parallel. Tests of one class share an application, so they must not: a
  * second test that begins before the first has ended fails.

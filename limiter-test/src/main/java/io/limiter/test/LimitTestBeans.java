@@ -21,7 +21,7 @@ import java.security.SecureRandom;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The beans of a {@link LimitTest}; in other tests there are none of them. */
+/** The beans of a {@link LimitTest}; other tests do not have them. */
 @Factory
 @Requires(property = LimitTestProperties.STORE)
 final class LimitTestBeans {
@@ -48,7 +48,7 @@ final class LimitTestBeans {
       return ours;
     }
     throw new ConfigurationException(
-        "A bean of %s takes the place of the store of @LimitTest: leave it out of this test, for example by @Requires(missingProperty = \"%s\")"
+        "A bean of %s replaces the store of @LimitTest: exclude it from this test, for example with @Requires(missingProperty = \"%s\")"
             .formatted(store.getClass().getName(), LimitTestProperties.STORE));
   }
 
@@ -67,18 +67,18 @@ final class LimitTestBeans {
     public LimitStore onCreated(BeanCreatedEvent<LimitStore> created) {
       if (!context.containsBean(ConnectionSource.class)) {
         throw new ConfigurationException(
-            "@LimitTest(store = REDIS), and neither redis.uri nor redis.uris is set: set it in application-test.yml, or let the test implement TestPropertyProvider");
+            "@LimitTest(store = REDIS), but neither redis.uri nor redis.uris is set: set one in application-test.yml, or implement TestPropertyProvider in the test");
       }
       return new TestStore.Shared(created.getBean());
     }
   }
 
-  /** Lets each application have keys of its own. */
+  /** Gives each application its own keys. */
   @Singleton
   @Requires(property = LimitTestProperties.STORE, value = "redis")
   static final class OwnKeys implements BeanCreatedEventListener<RedisConfiguration> {
 
-    /** Of a prefix; what Redis' access rules may be about comes first. */
+    /** The longest prefix. It begins with the part that Redis' access rules may match. */
     private static final int LONGEST = 32;
 
     @Override
@@ -91,7 +91,7 @@ final class LimitTestBeans {
     }
   }
 
-  /** Begins each test with nothing counted, and lets no two of them run at the same time. */
+  /** Resets all counts before each test, and rejects tests that run at the same time. */
   @Singleton
   @Requires(property = LimitTestProperties.STORE)
   static final class OneTestAtATime implements TestExecutionListener {
@@ -117,7 +117,7 @@ final class LimitTestBeans {
       runner = Thread.currentThread();
     }
 
-    /** Is also called for a test that was not allowed to begin. */
+    /** Also called for a test that was not allowed to begin. */
     @Override
     public synchronized void afterTestMethod(TestContext test) {
       if (runner == Thread.currentThread()) {

@@ -10,8 +10,8 @@ import org.junit.jupiter.api.Nested;
 import org.junit.platform.commons.support.AnnotationSupport;
 
 /**
- * Gives the application of a {@link LimitTest} the properties on which the beans of this package
- * depend.
+ * Adds the properties on which the beans of this package depend to the application of a {@link
+ * LimitTest}.
  */
 @Internal
 public final class LimitTestProperties implements TestPropertyProviderFactory {

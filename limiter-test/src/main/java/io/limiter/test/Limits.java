@@ -28,7 +28,7 @@ import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 
 /**
- * Makes calls, and fails the test if limits admit or deny others than expected:
+ * Makes calls, and fails the test if limits admit or deny other calls than expected:
  *
  * <pre>{@code
  * limits.assertAdmits(10, () -> client.toBlocking().exchange("/articles"))
@@ -39,13 +39,13 @@ import reactor.core.publisher.Flux;
  *
  * <p>A call may use Micronaut's HTTP client, another one, or a limited bean. It is denied if it
  * throws a {@link LimitDeniedException}, or if its response has an error status and a limit denied
- * it while it ran. It is admitted if it returns anything else than a response with an error status.
- * A call that fails in another way is neither: its exception is thrown, and a response with another
- * error status, such as 404, fails the test, unless {@link #expecting} names it.
+ * it while it ran. It is admitted if it returns anything other than a response with an error
+ * status. A call that fails in another way is neither: its exception is thrown, and a response with
+ * another error status, such as 404, fails the test, unless {@link #expecting} names it.
  *
- * <p>What a call returns may be a {@link CompletionStage} or a {@code Publisher}, which is waited
- * for, for ten seconds at most. A status is read from a response of Micronaut or of the JDK's
- * client; for another client, let the call return the status as an {@code Integer}.
+ * <p>A call may return a {@link CompletionStage} or a {@code Publisher}, whose completion is
+ * awaited for at most ten seconds. A status is read from a response of Micronaut or of the JDK's
+ * client; for another client, return the status from the call as an {@code Integer}.
  */
 public final class Limits {
 
@@ -66,8 +66,8 @@ public final class Limits {
   }
 
   /**
-   * The same for calls that end with an error when they are admitted, such as 401 for a wrong
-   * password: these statuses count as admitted, unless a limit denied the call.
+   * Returns the assertions for calls that end with an error status when they are admitted, such as
+   * 401 for a wrong password. These statuses count as admitted, unless a limit denied the call.
    *
    * @param statuses 400 to 599
    */
@@ -126,7 +126,7 @@ public final class Limits {
     };
   }
 
-  /** Lets a checked exception through as it is. */
+  /** Throws a checked exception unchanged. */
   @SuppressWarnings("unchecked")
   private static <E extends Throwable> RuntimeException same(Throwable failure) throws E {
     throw (E) failure;
@@ -206,7 +206,7 @@ public final class Limits {
     Optional<Verdict> denied = store.deniedAfter(before);
     if (denied.isEmpty() && !expected.contains(status) && !(result instanceof Integer)) {
       return fail(
-          "%s ended with the status %s, and no limit denied it: expecting(%s) counts it as admitted, if that is how the call ends"
+          "%s ended with the status %s, and no limit denied it: expecting(%s) counts it as admitted, if the call is meant to end this way"
               .formatted(which, status, status));
     }
     return new Ended(OptionalInt.of(status), denied, decided, response);
@@ -227,7 +227,7 @@ public final class Limits {
       try {
         return stage.toCompletableFuture().get(LONGEST_SECONDS, TimeUnit.SECONDS);
       } catch (TimeoutException e) {
-        return fail("The call has no result after %s s".formatted(LONGEST_SECONDS), e);
+        return fail("The call has not completed within %s s".formatted(LONGEST_SECONDS), e);
       }
     }
     if (result != null && Publishers.isConvertibleToPublisher(result)) {
@@ -256,7 +256,7 @@ public final class Limits {
      */
     public Calls thenAdmits(int calls) {
       if (calls < 0) {
-        throw new IllegalArgumentException("thenAdmits(%s): make 0 calls or more".formatted(calls));
+        throw new IllegalArgumentException("thenAdmits(%s): use 0 or more calls".formatted(calls));
       }
       int admitted = 0;
       for (int i = 1; i <= calls; i++) {
@@ -290,7 +290,7 @@ public final class Limits {
      */
     public DeniedCalls thenDenies(int calls) {
       if (calls < 1) {
-        throw new IllegalArgumentException("thenDenies(%s): make 1 call or more".formatted(calls));
+        throw new IllegalArgumentException("thenDenies(%s): use 1 or more calls".formatted(calls));
       }
       Ended last = null;
       for (int i = 1; i <= calls; i++) {
@@ -298,13 +298,13 @@ public final class Limits {
         last = end(call, "Call " + made);
         if (last.denied.isEmpty()) {
           return fail(
-              "Call %s was admitted%s, and should have been denied%s"
+              "Call %s should have been denied, but was admitted%s%s"
                   .formatted(
                       made,
                       last.status.isPresent() ? " with the status " + last.status.getAsInt() : "",
                       last.decided
                           ? ""
-                          : ": no limit decided it. See whether its method is limited, and whether its caller is exempt"));
+                          : ": no limit decided it. Check whether its method is limited, and whether its caller is exempt"));
         }
       }
       return new DeniedCalls(this, Objects.requireNonNull(last));
@@ -376,7 +376,7 @@ public final class Limits {
      */
     public HttpResponse<?> response() {
       return end.response.orElseGet(
-          () -> fail("The call was denied %s, which is no response of Micronaut".formatted(how())));
+          () -> fail("The call was denied %s, which is not a Micronaut response".formatted(how())));
     }
 
     private DeniedCalls require(boolean condition, String what) {

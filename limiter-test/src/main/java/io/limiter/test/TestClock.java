@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * computes follows it: windows, tokens, bans, duplicates, {@code Retry-After}, the {@code
  * RateLimit} and the {@code X-RateLimit} fields.
  *
- * <p>Other times are real: a call that a leaky bucket lets wait waits for as long as in production.
+ * <p>Other times are real: a call that a leaky bucket delays waits as long as in production.
  *
  * <p>Thread-safe. With {@link LimitTest.Store#REDIS} every method throws an {@link
  * IllegalStateException}.
@@ -59,8 +59,7 @@ public final class TestClock {
     requireDriven();
     if (time.isNegative()) {
       throw new IllegalArgumentException(
-          "advance(%s): the clock advances by 0 or more; set(…) takes an earlier time"
-              .formatted(time));
+          "advance(%s): use 0 or more; for an earlier time use set(…)".formatted(time));
     }
     micros.addAndGet(micros(time, "advance(" + time + ")"));
   }
@@ -111,7 +110,7 @@ public final class TestClock {
   private void requireDriven() {
     if (!driven) {
       throw new IllegalStateException(
-          "The clock of Redis cannot be driven: test what depends on the time in a class with @LimitTest, whose store is in memory, and only what depends on Redis with store = REDIS");
+          "The clock of Redis cannot be set: test what depends on the time in a class with @LimitTest, whose store is in memory, and use store = REDIS only for what depends on Redis");
     }
   }
 }

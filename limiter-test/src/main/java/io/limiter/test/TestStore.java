@@ -30,7 +30,7 @@ abstract sealed class TestStore implements LimitStore {
   private volatile @Nullable ForcedDenial latest;
 
   /**
-   * @param number that of the decision
+   * @param number the number of the decision
    */
   private record ForcedDenial(long number, Verdict verdict) {}
 
@@ -115,7 +115,7 @@ abstract sealed class TestStore implements LimitStore {
     public void close() {}
   }
 
-  /** A store that cannot be replaced: it is asked to forget the keys that it has decided about. */
+  /** A store that cannot be replaced: the keys that it has decided about are reset. */
   static final class Shared extends TestStore {
 
     /** A script cannot take more than some thousands of keys. */
@@ -161,10 +161,11 @@ abstract sealed class TestStore implements LimitStore {
         var unused = forgotten.toCompletableFuture().get(LONGEST_SECONDS, TimeUnit.SECONDS);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
-        throw new IllegalStateException("Interrupted while Redis forgets the last test", e);
+        throw new IllegalStateException(
+            "Interrupted while deleting the counts of the last test", e);
       } catch (ExecutionException | TimeoutException e) {
         throw new IllegalStateException(
-            "Redis does not forget what the last test has counted, as it does not answer: see whether the Redis of redis.uri runs",
+            "Redis does not answer, so the counts of the last test cannot be deleted: check that the Redis of redis.uri is running",
             e);
       }
     }

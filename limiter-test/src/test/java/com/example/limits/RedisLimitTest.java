@@ -92,7 +92,7 @@ class RedisLimitTest implements TestPropertyProvider {
   @Test
   void theClockCannotBeDriven() {
     String why =
-        "The clock of Redis cannot be driven: test what depends on the time in a class with @LimitTest, whose store is in memory, and only what depends on Redis with store = REDIS";
+        "The clock of Redis cannot be set: test what depends on the time in a class with @LimitTest, whose store is in memory, and use store = REDIS only for what depends on Redis";
     assertThatThrownBy(() -> clock.advance(java.time.Duration.ofSeconds(1)))
         .isInstanceOf(IllegalStateException.class)
         .hasMessage(why);

@@ -228,7 +228,7 @@ class SetupTest {
     assertThat(result.passed()).isEmpty();
     assertThat(result.failures().get(0))
         .hasMessage(
-            "Redis does not forget what the last test has counted, as it does not answer: see whether the Redis of redis.uri runs");
+            "Redis does not answer, so the counts of the last test cannot be deleted: check that the Redis of redis.uri is running");
   }
 
   @LimitTest(store = LimitTest.Store.REDIS)
@@ -243,7 +243,7 @@ class SetupTest {
 
     assertThat(result.failures().get(0))
         .hasStackTraceContaining(
-            "@LimitTest(store = REDIS), and neither redis.uri nor redis.uris is set: set it in application-test.yml, or let the test implement TestPropertyProvider");
+            "@LimitTest(store = REDIS), but neither redis.uri nor redis.uris is set: set one in application-test.yml, or implement TestPropertyProvider in the test");
   }
 
   @Primary
@@ -280,7 +280,7 @@ class SetupTest {
 
     assertThat(result.failures().get(0))
         .hasStackTraceContaining(
-            "A bean of com.example.limits.SetupTest$OwnStore takes the place of the store of @LimitTest: leave it out of this test, for example by @Requires(missingProperty = \"limiter-test.store\")");
+            "A bean of com.example.limits.SetupTest$OwnStore replaces the store of @LimitTest: exclude it from this test, for example with @Requires(missingProperty = \"limiter-test.store\")");
   }
 
   @LimitTest

@@ -19,7 +19,7 @@ record BanState(long sinceMicros, int violations, long untilMicros, int level) {
 
   static final BanState NONE = new BanState(0, 0, 0, 0);
 
-  /** Returns this state after the clock was set back, if it was: it has just begun. */
+  /** If the clock was set back, returns this state as if it had just begun. */
   BanState at(long clockMicros) {
     long ahead = sinceMicros - clockMicros;
     return equals(NONE) || ahead <= 0
@@ -61,7 +61,7 @@ record BanState(long sinceMicros, int violations, long untilMicros, int level) {
         clockMicros, 0, clockMicros + Math.min(timeMicros, longestMicros), grown + 1);
   }
 
-  /** The time from which on the state is not needed. */
+  /** The time from which the state is no longer needed. */
   long neededUntilMicros(BanRule ban) {
     long countingMicros =
         violations == 0 ? sinceMicros : sinceMicros + MICROSECONDS.convert(ban.within());

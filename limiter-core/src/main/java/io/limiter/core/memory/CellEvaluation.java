@@ -23,8 +23,8 @@ final class CellEvaluation {
   private Cell[] taken = NONE;
 
   /**
-   * Of rules of an algorithm of the application, which is asked once. Other readouts are made again
-   * when a verdict is read, which most calls do not do: cells are immutable.
+   * The readouts of custom algorithms, which are evaluated once. Other readouts are created again
+   * when a verdict is read, which most calls do not do; cells are immutable.
    */
   private CellReadout @Nullable [] readouts;
 
@@ -39,7 +39,7 @@ final class CellEvaluation {
   /**
    * Reads the cells.
    *
-   * @param known those of the key, by {@link RuleStack#cellIndex}; null if there are none
+   * @param known the cells of the key, by {@link RuleStack#cellIndex}; null if there are none
    * @param admitted whether the log of the same charge admits the call
    * @return whether all its rules admit it
    */

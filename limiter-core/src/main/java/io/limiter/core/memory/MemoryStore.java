@@ -87,7 +87,7 @@ public final class MemoryStore implements LimitStore {
   MemoryStore(int maxSubjects, LongSupplier clockMicros, long graceMicros) {
     if (maxSubjects < 1) {
       throw new IllegalArgumentException(
-          "A memory store for %s subjects: give it room for 1 or more".formatted(maxSubjects));
+          "A memory store for %s subjects: use 1 or more".formatted(maxSubjects));
     }
     stripes = new StripedState(maxSubjects, clockMicros, graceMicros);
   }

@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * All stripes, and the clock. A set of stripes is a bit mask, which is locked from the lowest bit
- * up. As every thread locks in the same order, there is no deadlock.
+ * up. Every thread locks in the same order, so no deadlock can occur.
  */
 final class StripedState {
 

@@ -94,13 +94,14 @@ final class UnitLog {
     return cells;
   }
 
-  /** Whether there are cells that units of this time may be in. */
+  /** Whether units of this time may be in the cells. */
   boolean hasCellsSince(long stampMicros) {
     return cells != null && stampMicros - bornMicros >= 0;
   }
 
   /**
-   * A copy of the cells, which replaces them. What is given back does not let them expire sooner.
+   * Replaces the cells with a copy and returns it. Units that are given back do not make the cells
+   * expire sooner.
    */
   Cell[] lowered() {
     long unused = neededUntilMicros();
@@ -192,7 +193,7 @@ final class UnitLog {
         && (bannedBy == null || clockMicros - ban.neededUntilMicros(bannedBy) >= graceMicros);
   }
 
-  /** Of the cells; not before the last write. */
+  /** The time until which the cells are needed; not before the last write. */
   private long neededUntilMicros() {
     Cell[] counted = cells;
     if (neededUntilMicros == UNKNOWN && counted != null) {
@@ -206,7 +207,8 @@ final class UnitLog {
 
   /**
    * Takes units. Removes those that have left the longest window, and the oldest ones beyond the
-   * most that the rules need, or that were there: under a larger count.
+   * number that the rules need, or beyond the number before this call if a larger count admitted
+   * more.
    */
   void take(long nowMicros, int units, long kept, long windowMicros) {
     horizonMicros = windowMicros;
@@ -221,7 +223,7 @@ final class UnitLog {
     size += taken;
   }
 
-  /** Gives back up to so many units that have exactly this stamp. Returns how many. */
+  /** Gives back up to this many units that have exactly this stamp. Returns how many. */
   int giveBack(long stampMicros, int units) {
     int low = 0;
     int high = size;

@@ -15,8 +15,8 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * Decides calls of some subjects by other limits than those of the request. It stands in front of a
- * deny cache and a fallback, so these know nothing but the limits that hold. A rule keeps its name;
- * the verdict has the counts that decided.
+ * deny cache and a fallback, so these see only the limits that hold. A rule keeps its name; the
+ * verdict has the counts that decided.
  */
 public final class OverrideStore extends DelegatingStore {
 

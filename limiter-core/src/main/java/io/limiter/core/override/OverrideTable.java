@@ -11,9 +11,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Where overrides are kept, at most {@value SubjectOverride#MAX_OVERRIDES}, each for its time. No
- * method blocks. A failure completes the stage with a {@link io.limiter.core.StoreException}, and
- * with an {@link IllegalStateException} if there is no room.
+ * Keeps overrides, at most {@value SubjectOverride#MAX_OVERRIDES}, each for its time. No method
+ * blocks. A failure completes the stage with a {@link io.limiter.core.StoreException}, and with an
+ * {@link IllegalStateException} if there is no room.
  */
 public interface OverrideTable {
 
@@ -42,8 +42,7 @@ public interface OverrideTable {
   static Duration requireTime(Duration time) {
     if (time.compareTo(SubjectOverride.MIN_TIME) < 0
         || time.compareTo(SubjectOverride.MAX_TIME) > 0) {
-      throw new IllegalArgumentException(
-          "An override for %s: give it 1 s to 7 days".formatted(time));
+      throw new IllegalArgumentException("An override for %s: use 1 s to 7 days".formatted(time));
     }
     return time;
   }
@@ -77,7 +76,7 @@ public interface OverrideTable {
       if (kept.size() >= SubjectOverride.MAX_OVERRIDES && !kept.containsKey(override.tag())) {
         return CompletableFuture.failedFuture(
             new IllegalStateException(
-                "There are %s overrides already: remove one that is not needed"
+                "There are already %s overrides: remove one that is not needed"
                     .formatted(SubjectOverride.MAX_OVERRIDES)));
       }
       kept.put(override.tag(), new Kept(override, System.nanoTime() + override.left().toNanos()));

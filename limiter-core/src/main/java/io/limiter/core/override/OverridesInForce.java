@@ -18,11 +18,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The overrides that hold on this instance, as they were last read from an {@link OverrideTable}.
- * While there is none, a decision costs one read of a field more.
+ * Without overrides, a decision costs one additional field read.
  */
 public final class OverridesInForce {
 
-  /** The most stacks of one subject that are kept; others are made for each call. */
+  /** The most stacks of one subject that are kept; others are created at each call. */
   private static final int MAX_STACKS = 16;
 
   private static final Logger LOG = LoggerFactory.getLogger(OverridesInForce.class);
@@ -72,7 +72,7 @@ public final class OverridesInForce {
     }
   }
 
-  /** The overrides that hold from now on, instead of those before. */
+  /** Replaces the overrides that hold. */
   public void use(List<SubjectOverride> overrides) {
     long nowNanos = System.nanoTime();
     Map<String, InForce> before = inForce;
@@ -97,7 +97,7 @@ public final class OverridesInForce {
         .toList();
   }
 
-  /** The charges that hold for a request; null if they are its own. */
+  /** The charges that apply to a request; null if they are its own. */
   @Nullable List<Charge> changed(LimitRequest request) {
     Map<String, InForce> overrides = inForce;
     if (overrides.isEmpty()) {

@@ -32,14 +32,14 @@ public record SubjectOverride(String tag, String policy, Map<String, Long> count
   /** The most overrides at a time, of all subjects and policies: {@value}. */
   public static final int MAX_OVERRIDES = 1_000;
 
-  /** Of one subject, as many as several stacks have. */
+  /** The most counts of one override: as many as several stacks have. */
   private static final int MAX_COUNTS = 8 * RuleStack.MAX_RULES;
 
   public SubjectOverride {
     counts = Map.copyOf(counts);
     if (counts.size() > MAX_COUNTS) {
       throw new IllegalArgumentException(
-          "%s counts in one override: give it %s at most".formatted(counts.size(), MAX_COUNTS));
+          "%s counts in one override: use %s at most".formatted(counts.size(), MAX_COUNTS));
     }
   }
 

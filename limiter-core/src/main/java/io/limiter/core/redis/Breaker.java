@@ -38,7 +38,7 @@ final class Breaker {
   private final String notAsked;
   final AtomicReference<Period> period;
 
-  /** Whether the node is lost, as listeners know it; written under the lock of the log. */
+  /** Whether listeners were notified that the node is lost; written under the lock of the log. */
   private volatile boolean lost;
 
   /** A breaker on the clock of {@link System#nanoTime}. */
@@ -79,7 +79,7 @@ final class Breaker {
      */
     default void undecided() {}
 
-    /** The same for a call that was not sent because there is no connection. */
+    /** Like {@link #undecided}, for a call that was not sent because there is no connection. */
     default void unconnected(StoreException why) {
       undecided();
     }

@@ -26,7 +26,7 @@ public interface ClusterSource extends ConnectionSource {
      */
     RedisClusterAsyncCommands<byte[], byte[]> asking();
 
-    /** A call to it has failed, so another node may have its slots by now. Does not block. */
+    /** Reports a failed call to it: another node may have its slots by now. Does not block. */
     void failed();
   }
 

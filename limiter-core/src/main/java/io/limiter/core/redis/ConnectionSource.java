@@ -55,7 +55,7 @@ public interface ConnectionSource extends AutoCloseable {
   }
 
   /**
-   * Completes with whether the server, which these connections take for a single one, is a node of
+   * Completes with whether the server, which these connections treat as a single one, is a node of
    * a Redis Cluster; at the latest when the first connection is warm and Redis has answered. Never
    * fails. By default false.
    */
@@ -64,8 +64,8 @@ public interface ConnectionSource extends AutoCloseable {
   }
 
   /**
-   * Gives the connections that this source opens later to their user, who asks them directly from
-   * then on; again if others take their place. By default this source is asked for every command.
+   * Passes the connections that this source opens later to their user, which then asks them
+   * directly; once more if others replace them. By default this source is asked for every command.
    */
   default void whenOpened(Consumer<ConnectionSource> user) {}
 
@@ -76,8 +76,8 @@ public interface ConnectionSource extends AutoCloseable {
   default void renew() {}
 
   /**
-   * What weakens the limits on the servers that were connected so far, as sentences that name the
-   * server; also logged. By default none.
+   * Warnings about weakened limits on the servers that were connected so far, as sentences that
+   * name the server; also logged. Empty by default.
    */
   default List<String> warnings() {
     return List.of();

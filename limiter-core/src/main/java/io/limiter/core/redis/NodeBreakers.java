@@ -68,7 +68,7 @@ final class NodeBreakers {
   /**
    * Logs when a breaker opens and closes, and when a node without a connection is lost and back. If
    * Redis comes and goes, a loss is logged at most once in two seconds, and its end only if the
-   * loss was. So there is at most one message a second in the long run, and the last one is true.
+   * loss was. In the long run this is at most one message a second, and the last one is accurate.
    * Listeners receive each loss of the node and each return.
    */
   static final class BreakerLog {

@@ -65,8 +65,8 @@ public final class RedisHealth {
   }
 
   /**
-   * What weakens the limits on the servers that were connected so far, as sentences that name the
-   * server.
+   * Warnings about weakened limits on the servers that were connected so far, as sentences that
+   * name the server.
    */
   public List<String> warnings() {
     return nodes.connections.warnings();

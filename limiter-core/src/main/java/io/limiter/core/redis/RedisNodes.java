@@ -24,13 +24,13 @@ final class RedisNodes {
   /** Time for a key to arrive. */
   private static final long PAUSE_MILLIS = 5;
 
-  /** Those of the source, once it has opened them; until then the source. */
+  /** The connections of the source once it has opened them; until then the source itself. */
   volatile ConnectionSource connections;
 
   private final ConnectionSource source;
 
   /**
-   * The same connections, if they are those of a Cluster, where keys of several slots need several
+   * {@link #connections} if they are those of a Cluster, where keys of several slots need several
    * scripts; otherwise null.
    */
   volatile @Nullable ClusterSource cluster;
@@ -162,7 +162,7 @@ final class RedisNodes {
     source.close();
   }
 
-  /** Why a command about several keys has not run, so that they are asked in several commands. */
+  /** Why a command about several keys did not run. The keys are then asked in several commands. */
   enum Division {
 
     /**

@@ -68,7 +68,7 @@ public record RedisSettings(
   public RedisSettings {
     if (!prefix.matches("[A-Za-z0-9:._-]{0,32}")) {
       throw new IllegalArgumentException(
-          "The key prefix '%s' is not usable: give it up to 32 letters, digits and :._-"
+          "The key prefix '%s' is invalid: use up to 32 letters, digits and :._-"
               .formatted(prefix));
     }
     algorithms = List.copyOf(algorithms);
@@ -78,7 +78,7 @@ public record RedisSettings(
     }
     if (batchSize < 1 || batchSize > MAX_BATCH_SIZE) {
       throw new IllegalArgumentException(
-          "The batch size %s is not usable: give it 1 to %s".formatted(batchSize, MAX_BATCH_SIZE));
+          "The batch size %s is invalid: use 1 to %s".formatted(batchSize, MAX_BATCH_SIZE));
     }
   }
 
@@ -89,7 +89,7 @@ public record RedisSettings(
   private static void requireHardDeadline(Duration hard, Duration longest) {
     if (hard.compareTo(longest) < 0 || hard.compareTo(MAX_HARD_DEADLINE) > 0) {
       throw new IllegalArgumentException(
-          "The hard deadline %s is not usable: give it the longest deadline, %s, to 1 min"
+          "The hard deadline %s is invalid: use a time from the longest deadline, %s, to 1 min"
               .formatted(hard, longest));
     }
   }
@@ -110,7 +110,7 @@ public record RedisSettings(
   private static void requireDeadline(String what, Duration deadline) {
     if (deadline.compareTo(MIN_DEADLINE) < 0 || deadline.compareTo(MAX_DEADLINE) > 0) {
       throw new IllegalArgumentException(
-          "The %s %s is not usable: give it 1 ms to 10 s".formatted(what, deadline));
+          "The %s %s is invalid: use 1 ms to 10 s".formatted(what, deadline));
     }
   }
 
@@ -119,7 +119,7 @@ public record RedisSettings(
     return withPolicyDeadlines(new PolicyDeadlines(deadlines));
   }
 
-  /** The same with deadlines that may change. */
+  /** Returns these settings with policy deadlines that may change. */
   public RedisSettings withPolicyDeadlines(PolicyDeadlines deadlines) {
     return new RedisSettings(
         prefix, deadline, deadlines, algorithms, keySecret, hardDeadline, batchSize, bySlot);
@@ -192,7 +192,7 @@ public record RedisSettings(
     if (hardDeadline.isPresent()) {
       return hardDeadline.get();
     }
-    // Of each decision: Duration multiplies with BigDecimal.
+    // Runs for each decision: Duration multiplies with BigDecimal.
     Duration twice = own.plus(own);
     return twice.compareTo(DEFAULT_HARD_DEADLINE) > 0 ? twice : DEFAULT_HARD_DEADLINE;
   }
@@ -220,7 +220,9 @@ public record RedisSettings(
     return name;
   }
 
-  /** Each decision has a name, so it is written without texts in between; all of it is ASCII. */
+  /**
+   * Each decision needs a name, so it is written without intermediate strings; all of it is ASCII.
+   */
   private static int put(String text, byte[] to, int start) {
     for (int i = 0; i < text.length(); i++) {
       to[start + i] = (byte) text.charAt(i);
@@ -244,7 +246,7 @@ public record RedisSettings(
 
     /**
      * @param deadlines by the names of policies, each 1 ms to 10 s
-     * @throws IllegalArgumentException naming the policy whose deadline is not usable
+     * @throws IllegalArgumentException naming the policy whose deadline is invalid
      */
     public PolicyDeadlines(Map<String, Duration> deadlines) {
       this.deadlines = usable(deadlines);
@@ -253,7 +255,7 @@ public record RedisSettings(
     /**
      * Uses other deadlines for decisions that begin from now on.
      *
-     * @throws IllegalArgumentException naming the policy whose deadline is not usable; then nothing
+     * @throws IllegalArgumentException naming the policy whose deadline is invalid; then nothing
      *     changes
      */
     public void use(Map<String, Duration> others) {
@@ -278,7 +280,7 @@ public record RedisSettings(
    */
   public static final class KeySecret {
 
-    /** The fewest characters: 16 random characters cannot be found by trying. */
+    /** The minimum length: 16 random characters cannot be guessed. */
     static final int MIN_LENGTH = 16;
 
     private static final String ALGORITHM = "HmacSHA256";
@@ -305,7 +307,7 @@ public record RedisSettings(
     public static KeySecret of(String text) {
       if (text.length() < MIN_LENGTH || text.chars().distinct().count() == 1) {
         throw new IllegalArgumentException(
-            "The key secret, of %s characters, is not usable: give it %s or more random ones"
+            "The key secret of %s characters is invalid: use %s or more random characters"
                 .formatted(text.length(), MIN_LENGTH));
       }
       return new KeySecret(text.getBytes(StandardCharsets.UTF_8));

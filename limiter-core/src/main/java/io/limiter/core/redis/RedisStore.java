@@ -65,7 +65,7 @@ public final class RedisStore implements LimitStore {
    */
   private static final RedisScript RESET = RedisScript.of("return redis.call('DEL', unpack(KEYS))");
 
-  /** So many that no check is denied, which would write nothing. */
+  /** Large enough that no check is denied; a denied check would write nothing. */
   private static final LimitRequest HEALTH =
       LimitRequest.of(
           Policy.of("io.limiter.health", FixedWindowRule.of(1_000_000, Duration.ofMillis(1))),
@@ -83,7 +83,7 @@ public final class RedisStore implements LimitStore {
   private final BoundedCache<RuleStack, EncodedStack> encoded;
 
   /**
-   * Creates a store over open connections, which it closes with itself.
+   * Creates a store over open connections, which are closed with the store.
    *
    * @param connections supplies the connections
    * @param settings how it uses Redis
@@ -93,7 +93,7 @@ public final class RedisStore implements LimitStore {
   }
 
   /**
-   * The same with listeners.
+   * Creates a store with listeners.
    *
    * @param listeners receive the loss of each node, and its return
    */
@@ -270,7 +270,7 @@ public final class RedisStore implements LimitStore {
       throw strange;
     } catch (RuntimeException strange) { // otherwise no fallback would decide
       throw new StoreException(
-          FailureReason.ERROR, "Redis answered a decision with an unreadable reply", strange);
+          FailureReason.ERROR, "Redis sent an unreadable reply to a decision", strange);
     }
   }
 
@@ -318,7 +318,7 @@ public final class RedisStore implements LimitStore {
    * {@code HGET} and {@code HSET} in addition to what reading them needs.
    *
    * @param changes fields and their values
-   * @param lost what the hash had, to be written again if it is lost
+   * @param lost the last known fields of the hash, written again if it is lost
    * @param version the newest version that is known; the new one is greater, and greater than that
    *     of the hash
    * @return the new version. Fails with a {@link StoreException} if Redis does not answer
@@ -344,14 +344,14 @@ public final class RedisStore implements LimitStore {
               if (changed < 0) {
                 throw new StoreException(
                     FailureReason.ERROR,
-                    "The version of the shared settings is too large to be increased: write their hash with one below 9,000,000,000,000,000",
+                    "The version of the shared settings is too large to be increased: set the version in their hash below 9,000,000,000,000,000",
                     null);
               }
               return changed;
             });
   }
 
-  /** Read where it is first used. */
+  /** Read on first use. */
   private static final class SharedSettingsScript {
     static final RedisScript SCRIPT = DecisionScripts.read("shared-settings.lua");
   }

@@ -31,10 +31,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The deadline measures Redis, by the time of the connection's event loop ({@link
  * TimedCommand}). The hard deadline measures this process. If the calling thread is that event loop
- * itself, the loop checks both: while it stands still, nothing could continue with a reply anyway.
- * Otherwise a timer on another thread checks the hard deadline. A command that was handed to
- * Lettuce's pipeline stays there when its time is over, and its reply is late; a command that was
- * not is withdrawn and never runs.
+ * itself, the loop checks both: while it stalls, no reply could be processed anyway. Otherwise a
+ * timer on another thread checks the hard deadline. A command that was handed to Lettuce's pipeline
+ * stays there when its time is over, and its reply is late; a command that was not is withdrawn and
+ * never runs.
  */
 final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     implements TimerTask, TimedCommand.Waiter {
@@ -58,7 +58,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   /** The node to which the script is sent. */
   private volatile ConnectionSource node;
 
-  /** Of the breaker of that node; receives the end of the call, before the caller does. */
+  /** The period of that node's breaker; receives the end of the call before the caller does. */
   private volatile Breaker.Period period = Breaker.UNCONCERNED;
 
   private volatile @Nullable RedisClusterAsyncCommands<byte[], byte[]> commands;
@@ -255,10 +255,9 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   }
 
   /**
-   * Whether nothing ran because of the keys of a command that the call shares: some are on their
-   * way to another node, or they are in several slots. That is another answer than the call alone
-   * would get: Redis 6 sends a whole command after one missing key (ASK), and the key of this call
-   * may still be here.
+   * Whether nothing ran because of the keys of a shared command: some are migrating to another
+   * node, or they are in several slots. The call alone would get another answer: Redis 6 sends a
+   * whole command after one missing key (ASK), and the key of this call may still be here.
    */
   private boolean isOfOthersToo(Throwable failure) {
     Throwable cause = RedisFailures.unwrap(failure);
@@ -395,7 +394,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     }
   }
 
-  /** The time is over; runs on another thread than the connection's. */
+  /** Ends the wait; runs on a thread other than the connection's. */
   @Override
   public void run(Timeout expired) {
     timeout = null;

@@ -84,7 +84,7 @@ final class UnitScripts {
       nodes.renew(key); // the connection is out of step
       throw new StoreException(
           FailureReason.ERROR,
-          "Redis answered a renewal with %s bytes instead of %s"
+          "Redis replied to a renewal with %s bytes instead of %s"
               .formatted(stamps == null ? "no" : stamps.length, STAMP * permits.size()),
           null);
     }

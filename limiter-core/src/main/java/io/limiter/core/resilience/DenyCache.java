@@ -28,7 +28,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers calls that are known to be denied until some time without asking the store, so that a
+ * Answers calls without asking the store if they are known to be denied until some time, so that a
  * flood of denied calls costs the store next to nothing. Its verdicts are {@linkplain
  * io.limiter.core.DecidedBy#DENY_CACHE decided by the deny cache}; they repeat the store's
  * verdicts, with their times reduced by the time that has passed.
@@ -101,11 +101,11 @@ public final class DenyCache extends DelegatingStore {
     super(store);
     if (size < 1 || size > MAX_SIZE) {
       throw new IllegalArgumentException(
-          "A deny cache of the size %s: give it 1 to %s".formatted(size, MAX_SIZE));
+          "A deny cache has the size %s: use 1 to %s".formatted(size, MAX_SIZE));
     }
     if (maxAge.isNegative() || maxAge.isZero() || maxAge.compareTo(MAX_AGE) > 0) {
       throw new IllegalArgumentException(
-          "A deny cache of the age %s: give it more than 0, and %s at most"
+          "A deny cache has the maximum age %s: use more than 0, and %s at most"
               .formatted(maxAge, MAX_AGE));
     }
     this.remembers = remembers;

@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 
 /**
  * The number of decisions of fallbacks since the start, by fallback and by the reason why the store
- * did not decide. There is one counter for each pair, so the size is fixed.
+ * did not decide. Each pair has one counter, so the size is fixed.
  */
 @SuppressWarnings("EnumOrdinal") // indexes of arrays in this process
 public final class FallbackCounts {

@@ -44,7 +44,7 @@ import org.slf4j.LoggerFactory;
  *   <li>a verdict that arrives late: it counts from its arrival, so windows that begin with a call,
  *       and refills by interval, may come later in the fallback than in the store. If it is late by
  *       more than a window, a few more calls may pass;
- *   <li>in a call of several subjects, those behind the first: their verdicts are ordered by when
+ *   <li>in a call of several subjects, those after the first: their verdicts are ordered by when
  *       the store was asked, so the units of calls that were in flight together may be missed.
  * </ul>
  *
@@ -68,7 +68,7 @@ public final class FallbackStore extends DelegatingStore {
   private final LogThrottle lateness;
   private final List<StoreListener> listeners;
 
-  /** Whether an outage has begun whose end is not in the log. */
+  /** Whether an outage has begun and its end is not logged yet. */
   private volatile boolean failing;
 
   /** The first attempt to connect; null once it has ended. */
@@ -122,9 +122,9 @@ public final class FallbackStore extends DelegatingStore {
   }
 
   /**
-   * Lets calls wait while the store connects for the first time, without blocking a thread.
-   * Otherwise the fallback would decide the calls of code that runs while an application starts, as
-   * if the store were away.
+   * Delays calls while the store connects for the first time, without blocking a thread. Otherwise
+   * the fallback would decide the calls of code that runs while an application starts, as if the
+   * store were away.
    *
    * @param firstAttempt ends when the store can be asked, or cannot be reached; its result does not
    *     matter
@@ -186,14 +186,14 @@ public final class FallbackStore extends DelegatingStore {
               });
       asks = true;
     } finally {
-      if (!asks) { // a store of the application that throws, or returns no stage
+      if (!asks) { // a custom store threw, or returned no stage
         call.unanswered();
       }
     }
     return decided;
   }
 
-  /** A store of the application may throw instead of completing its stage exceptionally. */
+  /** A custom store may throw instead of completing its stage exceptionally. */
   private CompletionStage<Verdict> ask(LimitRequest asked, Mode mode) {
     try {
       return store.decide(asked, mode);
@@ -220,7 +220,7 @@ public final class FallbackStore extends DelegatingStore {
     if (decisions > 0) {
       log.warn(
           "{} ({}): {}. Fallback decisions since the last message: {}",
-          late ? "This process did not run in time" : "The limit store failed",
+          late ? "Event loop stalled past the hard deadline" : "The limit store failed",
           failure.reason(),
           failure.getMessage(),
           decisions);
@@ -265,7 +265,7 @@ public final class FallbackStore extends DelegatingStore {
     CompletableFuture<Verdict> stage = local.decide(call.request(), mode).toCompletableFuture();
     if (!stage.isDone()) {
       throw new IllegalStateException(
-          "The fallback LOCAL did not decide at once: give it a store in memory");
+          "The fallback LOCAL did not decide at once: use a store in memory");
     }
     Verdict verdict = stage.join(); // it is complete
     if (verdict == null) {
@@ -295,7 +295,7 @@ public final class FallbackStore extends DelegatingStore {
     return changeBoth(each -> each.reset(keys), () -> known.forget(keys));
   }
 
-  /** Lifts them in both stores; fails if the store does. */
+  /** Lifts bans in both stores; fails if the store does. */
   @Override
   public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
     return changeBoth(each -> each.liftBans(keys), () -> known.liftBans(keys));
@@ -330,7 +330,7 @@ public final class FallbackStore extends DelegatingStore {
   }
 
   /**
-   * Receives what happens to a store. Runs on threads of the store, event loops among them: it must
+   * Receives the events of a store. Runs on threads of the store, event loops among them: it must
    * not block or throw.
    */
   @FunctionalInterface
@@ -345,7 +345,7 @@ public final class FallbackStore extends DelegatingStore {
     void ended(long nanos, @Nullable FailureReason failure);
 
     /**
-     * A deny cache stands in front of the store.
+     * A deny cache was put in front of the store.
      *
      * @param entries the number of its entries now
      */

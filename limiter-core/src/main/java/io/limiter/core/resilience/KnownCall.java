@@ -27,8 +27,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call that the store is asked about, and what this instance knows about its subjects: one for
- * each charge, null where there is no room.
+ * One call that is sent to the store, and what this instance knows about its subjects: one entry
+ * for each charge, null where the table had no room.
  */
 final class KnownCall {
 
@@ -39,7 +39,7 @@ final class KnownCall {
   private final LimitRequest asked;
 
   /**
-   * Records that the call is under way, first of all: later decisions of the fallback include it.
+   * Records at once that the call is under way, so that later decisions of the fallback include it.
    */
   KnownCall(LimitRequest request, @Nullable KnownSubject[] subjects, LongSupplier nanos) {
     this.request = request;
@@ -106,7 +106,7 @@ final class KnownCall {
     }
   }
 
-  /** Learns from a verdict, unless another store has decided it, or none. */
+  /** Learns from a verdict, unless another store or none decided it. */
   void learn(@Nullable Verdict verdict) {
     if (subjects.length == 0 || verdict == null || verdict.decidedBy() != DecidedBy.STORE) {
       return; // without a look at the rules, which a verdict may not have computed yet
@@ -193,8 +193,8 @@ final class KnownCall {
   }
 
   /**
-   * The reservation of a call that the fallback has admitted: gives units back to the local store,
-   * and those need not be reported to the store, as far as they are not reported yet.
+   * The reservation of a call that the fallback has admitted: gives units back to the local store.
+   * Those that are not reported yet need not be reported to the store any more.
    */
   static final class UnreportedReservation implements Reservation {
 
@@ -202,10 +202,10 @@ final class KnownCall {
     private final @Nullable Admitted[] groups;
     private final Reservation reservation;
 
-    /** The index of the duplicate guard: behind the charges of the rules. */
+    /** The index of the duplicate guard: after the charges of the rules. */
     private final int guard;
 
-    /** Of each charge, the units that were not given back. Guarded by this object. */
+    /** For each charge, the units that were not given back. Guarded by this object. */
     private final int[] left;
 
     /** Settled or refunded. Guarded by this object. */

@@ -31,7 +31,7 @@ final class KnownSubject {
    */
   private static final int NUMBERS = 4;
 
-  /** The units of a log are kept in groups of one age, each of such a part of the window. */
+  /** The number of parts of a log's window; the units of each part form one group of one age. */
   private static final int PARTS = 4;
 
   /** The rules of the last verdict; null if there is none. */
@@ -53,7 +53,7 @@ final class KnownSubject {
   private long reportedNanos;
 
   /**
-   * A call is on its way to the store.
+   * Records that a call is on its way to the store.
    *
    * @return whether there are units to report before it
    */
@@ -67,7 +67,7 @@ final class KnownSubject {
   }
 
   /**
-   * The store has decided. Its verdict counts unless a later one is known.
+   * Records the verdict of the store, unless a later one is known.
    *
    * @param firstRule the index in the verdict; below 0 for the verdict of the duplicate guard
    * @param decidedMicros when it was decided; 0 if that does not order verdicts on this key
@@ -117,7 +117,7 @@ final class KnownSubject {
   }
 
   /**
-   * The fallback has admitted a call, whose units are to be reported to the store.
+   * Records that the fallback has admitted a call, whose units are to be reported to the store.
    *
    * @param used an upper bound of the used units of the charge's rules according to the fallback;
    *     units that it has admitted beyond them have come back
@@ -147,8 +147,8 @@ final class KnownSubject {
   }
 
   /**
-   * So many units were not sent after all. They are taken to be the youngest of those that were
-   * sent, so that the store never counts them as older than they are.
+   * Records that this many units were not sent after all. They are assumed to be the youngest of
+   * those that were sent, so that the store never counts them as older than they are.
    */
   synchronized void unsent(int units) {
     int rest = units;
@@ -160,7 +160,7 @@ final class KnownSubject {
     }
   }
 
-  /** A call was answered. Its verdict includes the units that were sent until it was asked. */
+  /** Records that a call was answered. Its verdict includes the units that were sent before it. */
   synchronized void included(long askedNanos) {
     if (!admitted.isEmpty() && askedNanos - reportedNanos >= 0) {
       admitted.forEach(Admitted::dropSent);

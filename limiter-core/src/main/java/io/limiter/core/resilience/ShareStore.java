@@ -21,7 +21,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Gives each of several instances its share, where each counts for itself: the count of every rule
+ * Limits an instance to its share where several instances count separately: the count of every rule
  * divided by the number of instances, rounded up. For a token bucket the initial tokens and the
  * refill rate are divided too, for a leaky bucket the queue and the rate. Together the instances
  * admit at most instances × ceil(count / instances), which is less than count + instances, instead
@@ -40,7 +40,7 @@ public final class ShareStore extends DelegatingStore {
   private final BoundedCache<RuleStack, RuleStack> shares =
       new BoundedCache<>(MAX_REMEMBERED, this::share);
 
-  /** The names of state keys whose shares have other ones. */
+  /** Maps the names of state keys to those of their shares, where these differ. */
   private final Map<String, String> names = new ConcurrentHashMap<>();
 
   /**
@@ -50,7 +50,7 @@ public final class ShareStore extends DelegatingStore {
     super(store);
     if (instances < 1) {
       throw new IllegalArgumentException(
-          "Limits divided among %s instances: give it 1 or more".formatted(instances));
+          "Limits divided among %s instances: use 1 or more".formatted(instances));
     }
     this.instances = instances;
   }

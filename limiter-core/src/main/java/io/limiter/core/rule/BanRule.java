@@ -30,14 +30,14 @@ public record BanRule(
   public BanRule {
     if (violations < 1 || violations > MAX_VIOLATIONS) {
       throw new IllegalArgumentException(
-          "A ban after %s violations: give it 1 to %s".formatted(violations, MAX_VIOLATIONS));
+          "A ban after %s violations: use 1 to %s".formatted(violations, MAX_VIOLATIONS));
     }
     RuleStack.requireWindow("A ban counts violations within", within);
     RuleStack.requireWindow("A ban lasts", time);
     RuleStack.requireWindow("A ban lasts at most", longest);
     if (growth < 1 || growth > MAX_GROWTH) {
       throw new IllegalArgumentException(
-          "A ban grows by %s: give it 1 to %s".formatted(growth, MAX_GROWTH));
+          "A ban grows by %s: use 1 to %s".formatted(growth, MAX_GROWTH));
     }
     if (longest.compareTo(time) < 0) {
       throw new IllegalArgumentException(

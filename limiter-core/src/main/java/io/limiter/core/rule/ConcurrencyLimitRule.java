@@ -43,7 +43,7 @@ public record ConcurrencyLimitRule(String name, long count, Duration permitDurat
     if (permitDuration.compareTo(MIN_PERMIT_DURATION) < 0
         || permitDuration.compareTo(MAX_PERMIT_DURATION) > 0) {
       throw new IllegalArgumentException(
-          "The rule '%s' has a permit duration of %s: give it 1 s to 1 h, since a concurrency permit is renewed every third of it and has to survive a pause of its instance"
+          "The rule '%s' has a permit duration of %s: use 1 s to 1 h, since a concurrency permit is renewed every third of it and has to survive a pause of its instance"
               .formatted(name, permitDuration));
     }
   }

@@ -34,17 +34,17 @@ public record CustomRule(
     if (parameters.size() > MAX_PARAMETERS
         || parameters.stream().anyMatch(number -> !Double.isFinite(number))) {
       throw new IllegalArgumentException(
-          "The rule '%s' has the parameters %s: give it at most %s finite numbers"
+          "The rule '%s' has the parameters %s: use at most %s finite numbers"
               .formatted(name, parameters, MAX_PARAMETERS));
     }
     if (!algorithm.name().matches("[a-z0-9-]{1,32}")) {
       throw new IllegalArgumentException(
-          "The algorithm name '%s' is not usable: give it 1 to 32 lower-case letters, digits and hyphens"
+          "The algorithm name '%s' is invalid: use 1 to 32 lower-case letters, digits and hyphens"
               .formatted(algorithm.name()));
     }
     if (algorithm.stateSize() < 1 || algorithm.stateSize() > CustomAlgorithm.MAX_STATE) {
       throw new IllegalArgumentException(
-          "The algorithm '%s' remembers %s numbers: give it 1 to %s"
+          "The algorithm '%s' remembers %s numbers: use 1 to %s"
               .formatted(algorithm.name(), algorithm.stateSize(), CustomAlgorithm.MAX_STATE));
     }
   }
@@ -78,7 +78,7 @@ public record CustomRule(
     return new CustomRule(name, other, window, algorithm, parameters, memory);
   }
 
-  /** Only the algorithm could say more. */
+  /** Assumed, because only the algorithm could compute it. */
   @Override
   public boolean carriesOver() {
     return true;

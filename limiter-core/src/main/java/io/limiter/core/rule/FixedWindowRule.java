@@ -94,17 +94,17 @@ public record FixedWindowRule(
     void requireFits(String rule, Duration window) {
       if (window.compareTo(MAX_WINDOW) > 0) {
         throw new IllegalArgumentException(
-            "The rule '%s' has an aligned window of %s: give it 7 days at most"
+            "The rule '%s' has an aligned window of %s: use 7 days at most"
                 .formatted(rule, window));
       }
       if (anchor.isEmpty() && DAY.toNanos() % window.toNanos() != 0) {
         throw new IllegalArgumentException(
-            "The rule '%s' has an aligned window of %s, which does not divide a day: give it one that does, or an anchor"
+            "The rule '%s' has an aligned window of %s, which does not divide a day: use one that does, or set an anchor"
                 .formatted(rule, window));
       }
       if (anchor.isPresent() && !anchor.get().truncatedTo(ChronoUnit.MICROS).equals(anchor.get())) {
         throw new IllegalArgumentException(
-            "The rule '%s' has the anchor %s: give it whole microseconds"
+            "The rule '%s' has the anchor %s: use whole microseconds"
                 .formatted(rule, anchor.get()));
       }
     }

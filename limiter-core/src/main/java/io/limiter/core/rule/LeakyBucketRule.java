@@ -55,14 +55,14 @@ public record LeakyBucketRule(
     RuleStack.requireNumbers(name, count, MAX_COUNT, window);
     if (queue < 1 || queue > MAX_QUEUE) {
       throw new IllegalArgumentException(
-          "The rule '%s' has a queue of %s: give it 1 to %s; if calls must not wait, use a token bucket of 1"
+          "The rule '%s' has a queue of %s: use 1 to %s; if calls must not wait, use a token bucket of 1"
               .formatted(name, queue, MAX_QUEUE));
     }
     if (maxWait.compareTo(MIN_WINDOW) < 0
         || maxWait.compareTo(MAX_WAIT) > 0
         || maxWait.toNanosPart() % 1_000 != 0) {
       throw new IllegalArgumentException(
-          "The rule '%s' lets calls wait up to %s: give it 1 ms to 5 minutes, in whole microseconds"
+          "The rule '%s' makes calls wait up to %s: use 1 ms to 5 minutes, in whole microseconds"
               .formatted(name, maxWait));
     }
     BigInteger micros = BigInteger.valueOf(MICROSECONDS.convert(window));
@@ -74,12 +74,12 @@ public record LeakyBucketRule(
     BigInteger departures = waiting.divide(micros.divide(part));
     if (departures.compareTo(BigInteger.valueOf(MAX_DEPARTURES)) > 0) {
       throw new IllegalArgumentException(
-          "The rule '%s' lets calls wait up to %s, which is %s departures: shorten the wait to %s departures at most"
+          "The rule '%s' makes calls wait up to %s, which is %s departures: shorten the wait to %s departures at most"
               .formatted(name, maxWait, departures, MAX_DEPARTURES));
     }
     if (waiting.add(queued).compareTo(EXACT) >= 0) {
       throw new IllegalArgumentException(
-          "The rule '%s' spaces %s in %s, which cannot be counted exactly for waits up to %s: give it rounder numbers, a shorter queue, or a shorter wait"
+          "The rule '%s' spaces %s in %s, which cannot be counted exactly for waits up to %s: use rounder numbers, a shorter queue, or a shorter wait"
               .formatted(name, count, window, maxWait));
     }
   }

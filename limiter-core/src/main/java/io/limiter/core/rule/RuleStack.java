@@ -23,14 +23,14 @@ import org.jspecify.annotations.Nullable;
  * Immutable; created once for each policy, so that a store can prepare for it.
  *
  * <p>For authors of stores it holds what a decision needs, by the index of a rule in {@link
- * #rules()}. To ask the rule itself is slower: the call site sees several rule types, and the
+ * #rules()}. Asking the rule itself is slower: the call site sees several rule types, and the
  * window may have to be calculated.
  */
 public final class RuleStack {
 
   /**
-   * The order in which state has the numbers of its rules, whatever the order of the rules is.
-   * Those of one shape are in the order of their counts.
+   * The order of the rules' numbers in the state. It does not depend on the order of the rules;
+   * rules of one shape are ordered by their counts.
    */
   private static final Comparator<Rule> CANONICAL =
       Comparator.comparing(Rule::shape)
@@ -115,12 +115,12 @@ public final class RuleStack {
     for (Rule rule : rules) {
       if (permitDuration.isPresent() && !rule.holdsPermits()) {
         throw new IllegalArgumentException(
-            "The rule '%s' shares a stack with a concurrency limit: give each a stack of its own, and join their requests by LimitRequest.and"
+            "The rule '%s' shares a stack with a concurrency limit: put each into a stack of its own, and join their requests with LimitRequest.and"
                 .formatted(rule.name()));
       }
       if (counting != Counting.ALL && rule.holdsPermits()) {
         throw new IllegalArgumentException(
-            "The rule '%s' counts %s: a concurrency limit counts every call, so let it count ALL"
+            "The rule '%s' counts %s: a concurrency limit counts every call, so use Counting.ALL"
                 .formatted(rule.name(), counting));
       }
       if (counting != Counting.ALL && rule.waits()) {
@@ -145,13 +145,13 @@ public final class RuleStack {
   public static RuleStack of(List<? extends Rule> rules) {
     if (rules.isEmpty() || rules.size() > MAX_RULES) {
       throw new IllegalArgumentException(
-          "%s rules in one stack: give it 1 to %s".formatted(rules.size(), MAX_RULES));
+          "%s rules in one stack: use 1 to %s".formatted(rules.size(), MAX_RULES));
     }
     Set<String> names = new HashSet<>();
     for (Rule rule : rules) {
       if (!names.add(rule.name())) {
         throw new IllegalArgumentException(
-            "Two rules of one stack are named '%s': remove one of them, or give it a name of its own"
+            "Two rules of one stack are named '%s': remove or rename one of them"
                 .formatted(rule.name()));
       }
     }
@@ -360,7 +360,7 @@ public final class RuleStack {
     boolean valid = !name.isEmpty() && name.length() <= Rule.MAX_NAME && isPrintable(name);
     if (!valid) {
       throw new IllegalArgumentException(
-          "The %s name '%s' is not usable: give it 1 to %s printable ASCII characters, without space, quote or backslash"
+          "The %s name '%s' is invalid: use 1 to %s printable ASCII characters, without space, quote or backslash"
               .formatted(what, name, Rule.MAX_NAME));
     }
     return name;
@@ -371,7 +371,7 @@ public final class RuleStack {
     requireName("rule", name);
     if (count < 1 || count > max) {
       throw new IllegalArgumentException(
-          "The rule '%s' has count %s: give it 1 to %s".formatted(name, count, max));
+          "The rule '%s' has count %s: use 1 to %s".formatted(name, count, max));
     }
     requireWindow("The rule '" + name + "' has a window of", window);
   }
@@ -383,11 +383,10 @@ public final class RuleStack {
    */
   static void requireWindow(String what, Duration window) {
     if (window.compareTo(Rule.MIN_WINDOW) < 0 || window.compareTo(Rule.MAX_WINDOW) > 0) {
-      throw new IllegalArgumentException("%s %s: give it 1 ms to 366 days".formatted(what, window));
+      throw new IllegalArgumentException("%s %s: use 1 ms to 366 days".formatted(what, window));
     }
     if (window.toNanosPart() % 1_000 != 0) {
-      throw new IllegalArgumentException(
-          "%s %s: give it whole microseconds".formatted(what, window));
+      throw new IllegalArgumentException("%s %s: use whole microseconds".formatted(what, window));
     }
   }
 

@@ -11,7 +11,8 @@ import java.time.Duration;
  * Token bucket: a call takes a token for each unit, and tokens come back at a steady rate, up to a
  * capacity. In any interval of length t at most {@code count + refill × t / interval} units are
  * admitted. Two numbers for each subject. GCRA with a burst of {@code count} and an emission
- * interval of {@code interval / refill} decides alike: it keeps a time where this keeps a level.
+ * interval of {@code interval / refill} makes the same decisions: it keeps a time where this rule
+ * keeps a level.
  *
  * <p>Levels are whole numbers of fractions of a token, chosen so that each microsecond adds a whole
  * number of them: nothing is rounded, and nothing drifts.
@@ -39,11 +40,11 @@ public record TokenBucketRule(
     RuleStack.requireNumbers(name, count, MAX_COUNT, interval);
     if (refill < 1 || refill > MAX_COUNT) {
       throw new IllegalArgumentException(
-          "The rule '%s' has a refill of %s: give it 1 to %s".formatted(name, refill, MAX_COUNT));
+          "The rule '%s' has a refill of %s: use 1 to %s".formatted(name, refill, MAX_COUNT));
     }
     if (initial < 0 || initial > count) {
       throw new IllegalArgumentException(
-          "The rule '%s' has %s initial tokens: give it 0 to %s, its capacity"
+          "The rule '%s' has %s initial tokens: use 0 to %s, its capacity"
               .formatted(name, initial, count));
     }
     if (greedy) {
@@ -51,7 +52,7 @@ public record TokenBucketRule(
       BigInteger part = micros.gcd(BigInteger.valueOf(refill));
       if (micros.divide(part).multiply(BigInteger.valueOf(count)).compareTo(EXACT) > 0) {
         throw new IllegalArgumentException(
-            "The rule '%s' refills %s in %s, which cannot be counted exactly up to %s: give it rounder numbers, or a shorter interval"
+            "The rule '%s' refills %s in %s, which cannot be counted exactly up to %s: use rounder numbers, or a shorter interval"
                 .formatted(name, refill, interval, count));
       }
     }
@@ -104,7 +105,7 @@ public record TokenBucketRule(
 
   private static Duration fill(long count, long refill, Duration interval, boolean greedy) {
     long interval0 = MICROSECONDS.convert(interval);
-    if (greedy && count <= Long.MAX_VALUE / interval0 - 1) { // the usual case, without garbage
+    if (greedy && count <= Long.MAX_VALUE / interval0 - 1) { // the usual case, without allocation
       return Duration.of((count * interval0 - 1) / refill + 1, MICROS);
     }
     BigInteger refills = BigInteger.valueOf(count);

@@ -53,7 +53,7 @@ public interface Cell {
   CellAlgorithm algorithm();
 
   /**
-   * The numbers that the script of its algorithm gets; they are described there.
+   * The numbers for the script of its algorithm, which describes them.
    *
    * @param rule a rule of this cell's shape
    * @param wallMicros the wall clock
@@ -84,7 +84,7 @@ public interface Cell {
   /**
    * Returns this unused cell with stored values.
    *
-   * @param firstMicros the first of the numbers, a time that has come
+   * @param firstMicros the first of the numbers, a time that is not in the future
    */
   Cell withNumbers(long firstMicros, double[] numbers, long nowMicros);
 
@@ -148,7 +148,7 @@ public interface Cell {
   Cell giveBack(
       Rule rule, long stampMicros, int units, int taken, long departureParts, long nowMicros);
 
-  /** The time from which on the rule is fully replenished, unless rules change. */
+  /** The time from which the rule is fully replenished, unless rules change. */
   long neededUntilMicros();
 
   /** Numbers for a script. */

@@ -42,8 +42,8 @@ public enum CellAlgorithm {
   }
 
   /**
-   * The number in a plan; scripts know it by the name of this constant. It is below that of {@link
-   * #CUSTOM}.
+   * The number in a plan; scripts use it under the name of this constant. It is below that of
+   * {@link #CUSTOM}.
    */
   public int number() {
     return number;

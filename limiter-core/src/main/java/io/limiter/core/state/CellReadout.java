@@ -52,7 +52,7 @@ public interface CellReadout {
 
   /**
    * The evaluation for the algorithms of this library: it is computed from the current numbers,
-   * with or without the units of the call. Divisions are left until a number is asked for.
+   * with or without the units of the call. Divisions are deferred until a number is read.
    */
   abstract class Computed implements CellReadout {
 

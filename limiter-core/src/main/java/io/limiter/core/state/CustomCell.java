@@ -142,7 +142,7 @@ final class CustomCell implements Cell {
       }
     }
 
-    /** Rounded up: a time that is a fraction of a microsecond short would be too short. */
+    /** Rounded up, so that the time is never too short. */
     private long micros(double exactMicros) {
       return (long) Math.ceil(finite(exactMicros));
     }

@@ -189,8 +189,8 @@ record GreedyCell(
 
     @Override
     Cell with(long taken) {
-      long owed = debt + taken * cell.unit + more;
-      return cell.begun(nowMicros, more == 0 ? owed : Math.min(owed, (1L << 53) - 1));
+      long newDebt = debt + taken * cell.unit + more;
+      return cell.begun(nowMicros, more == 0 ? newDebt : Math.min(newDebt, (1L << 53) - 1));
     }
 
     /**

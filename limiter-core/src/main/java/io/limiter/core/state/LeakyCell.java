@@ -109,7 +109,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
     return Math.max(0, Cell.ceil(parts, unit) - 1);
   }
 
-  /** The microseconds in which so many parts pass. */
+  /** The microseconds in which this many parts pass. */
   private long micros(long parts) {
     return Cell.ceil(Math.max(0, parts), rate);
   }
@@ -118,44 +118,47 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
     return MICROSECONDS.convert(rule.maxWait()) * rate;
   }
 
-  /** Whether a call takes the departures that were given up: those of more units do not. */
+  /** Whether a call may take departures that were given up: a call of several units may not. */
   private boolean takesGap(int cost) {
     return cost == 1 && !rule.fair() && gap.isKnown();
   }
 
-  /** The places in the queue, and the departure of a call that finds it empty. */
-  private long places() {
+  /** The free units of the queue, and the departure of a call that finds it empty. */
+  private long freeUnits() {
     return rule.queue() + 1 - Cell.ceil(ahead, unit) + gap.free();
   }
 
-  /** The departures behind all others that are near enough. */
+  /** The departures after all others that are within the longest wait. */
   private long behindInTime() {
     long room = longestWaitParts() - ahead;
     return room < 0 ? 0 : room / unit + 1;
   }
 
-  /** The departures that were given up and are near enough. */
+  /** The departures that were given up and are within the longest wait. */
   private long gapInTime() {
     long later = Math.floorDiv(longestWaitParts() - ahead, unit);
     return Math.max(0, Math.min(gap.free(), gap.from() + later + 1));
   }
 
-  /** Units that are left for calls of such a cost: places whose departure is near enough. */
+  /**
+   * Units that are left for calls of this cost: free units whose departure is within the longest
+   * wait.
+   */
   long remaining(int cost) {
-    return Math.min(places(), behindInTime() + (takesGap(cost) ? gapInTime() : 0));
+    return Math.min(freeUnits(), behindInTime() + (takesGap(cost) ? gapInTime() : 0));
   }
 
-  /** Time until so many units are left for calls of such a cost; at least 1. */
+  /** Time until this many units are left for calls of this cost; at least 1. */
   long microsUntilLeft(long wanted, int cost) {
-    // A place becomes free when a waiting call departs; the last one when the next call could
+    // A unit becomes free when a waiting call departs; the last one when the next call could
     // depart.
-    long missing = wanted - places();
+    long missing = wanted - freeUnits();
     long micros = micros(ahead - gap.standing(missing, departures(ahead)) * unit);
     if (!takesGap(cost)) {
       return Math.max(micros, micros(ahead + (wanted - 1) * unit - longestWaitParts()));
     }
     LeakyCell then = after(micros);
-    while (then.remaining(cost) < wanted) { // departures pass unused, as others come near enough
+    while (then.remaining(cost) < wanted) { // departures pass unused while others come into reach
       micros += then.microsUntilNextInTime(cost);
       then = after(micros);
     }
@@ -166,7 +169,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
     return at(lastMicros + micros);
   }
 
-  /** Time until another departure is near enough. */
+  /** Time until another departure is within the longest wait. */
   private long microsUntilNextInTime(int cost) {
     long reached = takesGap(cost) ? gapInTime() : gap.free();
     long next = reached < gap.free() ? reached - gap.from() : behindInTime();
@@ -316,9 +319,9 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
    * The departures of a leaky bucket that abandoned calls gave up, as one series. Departures are
    * numbered backwards: 1 is the last that was handed out.
    *
-   * <p>If others stand between those that were given up, the gap covers these too, and does not
-   * know which ones are free. It assumes the earliest, so that none counts as free for longer than
-   * it is, and none is handed out again.
+   * <p>If others stand between those that were given up, the gap covers these too, and which ones
+   * are free is unknown. It assumes the earliest, so that none counts as free for longer than it
+   * is, and none is handed out again.
    *
    * @param from the number of the earliest departure
    * @param length the number of departures
@@ -346,7 +349,7 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
       return passed == 0 ? this : of(from - passed, length - passed, free - passed);
     }
 
-    /** Whether it is known which departures are free: all of them. */
+    /** Whether it is known which departures are free, because all of them are. */
     boolean isKnown() {
       return free > 0 && free == length;
     }

@@ -16,13 +16,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The part of a {@link Reservation} that is the same in every store: the units of the rules are
  * given back or settled once, the duplicate guard is released once, and neither during a renewal of
- * the permits. A store says what it took and how it gives that back.
+ * the permits. A subclass defines what was taken and how it is given back.
  */
 public abstract class AtMostOnceReservation implements Reservation {
 
   private final LimitRequest request;
 
-  /** The index of the duplicate guard among the charges: behind those of the rules. */
+  /** The index of the duplicate guard among the charges: after those of the rules. */
   private final int guard;
 
   /** Settled or refunded. Guarded by this object, like the following fields. */
@@ -43,14 +43,14 @@ public abstract class AtMostOnceReservation implements Reservation {
   /**
    * Gives back units of the charges from one index to another, exclusive, as far as these took any.
    *
-   * @param units how many of a charge; all or none of a concurrency limit
+   * @param units the number of units of a charge; all or none for a concurrency limit
    */
   protected abstract CompletionStage<Long> giveBack(int from, int to, ToIntFunction<Charge> units);
 
   /** Renews the permits of the charges that {@linkplain #isPermit hold} one. */
   protected abstract CompletionStage<Long> renew();
 
-  /** Records units that the rules admit or not, in mode {@link Mode#RECORD}. */
+  /** Records units whether or not the rules admit them, in mode {@link Mode#RECORD}. */
   protected abstract CompletionStage<?> record(LimitRequest units);
 
   protected final LimitRequest request() {
@@ -115,8 +115,8 @@ public abstract class AtMostOnceReservation implements Reservation {
   }
 
   /**
-   * Runs an action after the renewal that may be under way: once it has renewed the permits, or has
-   * failed, by its deadline. No renewal begins after the end.
+   * Runs an action now, or once a renewal that is under way has succeeded or failed, at the latest
+   * at its deadline. No renewal begins after the reservation has ended.
    */
   private CompletionStage<Long> afterRenewal(Supplier<CompletionStage<Long>> action) {
     CompletableFuture<Long> underWay;

@@ -23,7 +23,10 @@ import org.jspecify.annotations.Nullable;
  */
 public interface DecisionReadout {
 
-  /** A {@link #retryAfterMicros} that never ends: the cost is above the rule's capacity. */
+  /**
+   * The {@link #retryAfterMicros} of a call that can never succeed: it costs more than the
+   * capacity.
+   */
   long NEVER = -1;
 
   /** The decision on one charge. */
@@ -61,7 +64,7 @@ public interface DecisionReadout {
    * Otherwise the time until the same call could pass again, and until more units are left than
    * after this decision.
    *
-   * @param taken whether the rule alone would take the units: unless they are only asked for
+   * @param taken whether the rule alone would take the units; false if the call only peeks
    */
   long retryAfterMicros(int charge, int rule, boolean taken);
 

@@ -36,9 +36,9 @@ public interface LimitStore extends AutoCloseable {
   CompletionStage<Verdict> decide(LimitRequest request, Mode mode);
 
   /**
-   * Replaces what this store has counted under the key of a charge by what is known from elsewhere.
-   * For stores that decide in place of another one; other stores need not implement it. Must not
-   * block.
+   * Replaces what this store has counted under the key of a charge with what is known from
+   * elsewhere. For stores that decide in place of another one; other stores need not implement it.
+   * Must not block.
    */
   default void adopt(Charge charge, KnownUse known) {}
 

@@ -6,9 +6,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /**
- * Values that are made once for each key, up to a number of keys; those of further keys are made at
- * each call. Nothing is removed: it is for keys that a service has few of, unless it goes wrong.
- * Safe for use by several threads; two at once may make a value twice.
+ * Caches the value of each key, up to a number of keys; the values of further keys are created at
+ * each call. Nothing is removed: the cache is for keys of which a correct service has few.
+ * Thread-safe; two threads at once may create a value twice.
  */
 public final class BoundedCache<K, V> {
 
@@ -18,7 +18,7 @@ public final class BoundedCache<K, V> {
 
   /**
    * @param maxSize the number of keys whose values are kept
-   * @param make makes a value; if it throws, so does {@link #get}
+   * @param make creates a value; if it throws, so does {@link #get}
    */
   public BoundedCache(int maxSize, Function<? super K, ? extends V> make) {
     this.maxSize = maxSize;

@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
- * Bounds what others can write into a log. An instance decides when a frequent event is logged: the
- * first one at once, and then at most one message in 10 s, with the number of events since the
- * last. {@link #oneLine} bounds a text of others. Safe for use by several threads.
+ * Limits what untrusted input can write into a log. An instance decides when a frequent event is
+ * logged: the first one at once, then at most one message in 10 s, with the number of events since
+ * the last message. {@link #oneLine} sanitizes untrusted text. Thread-safe.
  */
 public final class LogThrottle {
 
@@ -38,8 +38,8 @@ public final class LogThrottle {
   /**
    * Counts an event.
    *
-   * @return the number of events since the last message, with this one, if a message is due now;
-   *     else 0
+   * @return the number of events since the last message, including this one, if a message is due
+   *     now; otherwise 0
    */
   public long count() {
     unreported.incrementAndGet();
@@ -55,13 +55,13 @@ public final class LogThrottle {
   }
 
   /**
-   * Events with less than the time between two messages from each to the next.
+   * A series of events, each less than the time between two messages after the previous one.
    *
-   * @param time from the first to the last
+   * @param time the time from the first event to the last
    */
   public record Series(long events, Duration time) {}
 
-  /** The last series, once it has ended; null while it has not. Each is returned once. */
+  /** Returns the last series once it has ended, otherwise null. Each series is returned once. */
   public @Nullable Series ended() {
     if (sinceCalm.get() == 0 || nanos.getAsLong() - lastEvent < INTERVAL_NANOS) {
       return null;
@@ -86,10 +86,10 @@ public final class LogThrottle {
   }
 
   /**
-   * A text of others as part of one line, so that it can neither forge lines nor fill the log:
-   * characters that are not printed become question marks.
+   * Sanitizes untrusted text for one log line, so that it can neither forge lines nor fill the log:
+   * non-printable characters become question marks.
    *
-   * @param max the most characters of it
+   * @param max the maximum length
    */
   public static String oneLine(String text, int max) {
     StringBuilder line = new StringBuilder(Math.min(text.length(), max));

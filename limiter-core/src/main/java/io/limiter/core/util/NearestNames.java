@@ -8,12 +8,12 @@ import java.util.List;
 /** Finds the names that a misspelled one may stand for. */
 public final class NearestNames {
 
-  /** Most changes that make a name a misspelling of another; a quarter of its letters if more. */
+  /** The most changes in a misspelling of a name; a quarter of its letters if that is more. */
   public static final int MOST_CHANGES = 3;
 
   private NearestNames() {}
 
-  /** The names that differ from this one in a few letters, or contain it; the nearest first. */
+  /** Returns the names that differ from this one in a few letters, or contain it, nearest first. */
   public static List<String> of(Collection<String> names, String name) {
     int most = Math.max(MOST_CHANGES, name.length() / 4);
     return names.stream()

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What several packages of the limiter need and applications do not: no API. */
+/** Utilities that several packages of the limiter share. Not part of the API. */
 package io.limiter.core.util;

@@ -189,6 +189,6 @@ class MemoryStoreTest implements LimitStoreContract {
   @Test
   void aStoreForNoSubjectIsRejected() {
     assertThatThrownBy(() -> new MemoryStore(0))
-        .hasMessage("A memory store for 0 subjects: give it room for 1 or more");
+        .hasMessage("A memory store for 0 subjects: use 1 or more");
   }
 }

@@ -141,7 +141,7 @@ class OverrideStoreTest {
     } else {
       assertThatIllegalArgumentException()
           .isThrownBy(() -> OverrideTable.requireTime(time))
-          .withMessage("An override for " + time + ": give it 1 s to 7 days");
+          .withMessage("An override for " + time + ": use 1 s to 7 days");
     }
   }
 
@@ -154,6 +154,6 @@ class OverrideStoreTest {
     more.put("another", 1L);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new SubjectOverride("tag", "search", more, HOUR))
-        .withMessage("65 counts in one override: give it 64 at most");
+        .withMessage("65 counts in one override: use 64 at most");
   }
 }

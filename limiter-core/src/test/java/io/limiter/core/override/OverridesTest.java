@@ -196,7 +196,7 @@ class OverridesTest {
                     .join())
         .isInstanceOf(CompletionException.class)
         .hasCauseInstanceOf(IllegalStateException.class)
-        .hasMessageContaining("1000 overrides already");
+        .hasMessageContaining("There are already 1000 overrides");
     assertThat(
             table
                 .put(new SubjectOverride("tag-7", "search", Map.of(), HOUR))
@@ -231,7 +231,7 @@ class OverridesTest {
   void aTimeOutOfRangeIsAMistake(String time) {
     assertThatThrownBy(() -> OverrideTable.requireTime(Duration.parse(time)))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("give it 1 s to 7 days");
+        .hasMessageContaining("use 1 s to 7 days");
   }
 
   @Test

@@ -582,6 +582,6 @@ class BatchedDecisionsTest {
   void aBatchSizeOutOfItsBoundsIsRejected(int size) {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> RedisSettings.defaults().withBatchSize(size))
-        .withMessage("The batch size %s is not usable: give it 1 to 16".formatted(size));
+        .withMessage("The batch size %s is invalid: use 1 to 16".formatted(size));
   }
 }

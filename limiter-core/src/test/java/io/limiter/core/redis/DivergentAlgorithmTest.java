@@ -112,7 +112,7 @@ class DivergentAlgorithmTest {
   void aCallThatOnlyTheScriptAdmitsIsAnErrorThatNamesTheAlgorithm(Mode mode) {
     assertThat(failure(javaDeniesMore(), mode))
         .hasMessage(
-            "Redis answered a decision with the status ADMITTED, but its numbers give LIMITED,"
+            "Redis replied to a decision with the status ADMITTED, but its numbers give LIMITED,"
                 + " under the algorithm 'divergent' of the rule 'mine':"
                 + " make the algorithm's script() and read() return the same");
     assertThat(failure(javaDeniesMore().observe(), mode)).hasMessageContaining("'divergent'");
@@ -125,7 +125,7 @@ class DivergentAlgorithmTest {
   void aCallThatOnlyTheScriptDeniesIsAnErrorThatNamesTheAlgorithm(Mode mode) {
     assertThat(failure(luaDeniesMore(), mode))
         .hasMessage(
-            "Redis answered a decision with the status LIMITED, but its numbers give ADMITTED,"
+            "Redis replied to a decision with the status LIMITED, but its numbers give ADMITTED,"
                 + " under the algorithm 'divergent' of the rule 'mine':"
                 + " make the algorithm's script() and read() return the same");
     assertThat(failure(luaDeniesMore().observe(), mode)).hasMessageContaining("'divergent'");

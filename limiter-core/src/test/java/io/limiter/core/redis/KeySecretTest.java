@@ -127,7 +127,7 @@ class KeySecretTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> KeySecret.of(text))
         .withMessage(
-            "The key secret, of %s characters, is not usable: give it 16 or more random ones",
+            "The key secret of %s characters is invalid: use 16 or more random characters",
             text.length());
   }
 

@@ -139,7 +139,7 @@ class RedisReservationTest {
     assertThat(renewed)
         .failsWithin(Duration.ofSeconds(1))
         .withThrowableThat()
-        .withMessageContaining("Redis answered a renewal with 3 bytes instead of 8");
+        .withMessageContaining("Redis replied to a renewal with 3 bytes instead of 8");
   }
 
   @Test

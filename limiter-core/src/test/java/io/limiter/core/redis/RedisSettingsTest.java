@@ -30,12 +30,11 @@ class RedisSettingsTest {
   void aDeadlineIsOneMillisecondToTenSeconds(Duration deadline) {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new RedisSettings("", deadline))
-        .withMessage("The Redis deadline %s is not usable: give it 1 ms to 10 s", deadline);
+        .withMessage("The Redis deadline %s is invalid: use 1 ms to 10 s", deadline);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> settings.withPolicyDeadlines(Map.of("sms", deadline)))
         .withMessage(
-            "The Redis deadline of the policy 'sms', %s is not usable: give it 1 ms to 10 s",
-            deadline);
+            "The Redis deadline of the policy 'sms', %s is invalid: use 1 ms to 10 s", deadline);
   }
 
   @ParameterizedTest
@@ -53,7 +52,7 @@ class RedisSettingsTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> own.withHardDeadline(hard))
         .withMessage(
-            "The hard deadline %s is not usable: give it the longest deadline, PT0.2S, to 1 min",
+            "The hard deadline %s is invalid: use a time from the longest deadline, PT0.2S, to 1 min",
             hard);
     assertThat(own.withHardDeadline(Duration.ofMillis(200)).hardDeadline(Duration.ofMillis(5)))
         .isEqualTo(Duration.ofMillis(200));

@@ -168,7 +168,7 @@ class ScriptCallTest {
     redis.failToSend(
         new RedisException("Request queue size exceeded: 1. Commands are not accepted"));
 
-    assertFailed(call(), FailureReason.OVERLOADED, "Too many commands wait for Redis to answer");
+    assertFailed(call(), FailureReason.OVERLOADED, "Too many commands wait for a reply from Redis");
     assertThat(timer.isWaiting()).isFalse();
   }
 

@@ -134,6 +134,6 @@ class DenyCacheRoomTest extends DenyCacheBench {
   void aCacheHasRoomForAHundredThousandAtMost() {
     assertThat(new DenyCache(store, policy -> true, 100_000, SECOND).remembered()).isZero();
     assertThatThrownBy(() -> new DenyCache(store, policy -> true, 100_001, SECOND))
-        .hasMessageContaining("size 100001: give it 1 to 100000");
+        .hasMessageContaining("size 100001: use 1 to 100000");
   }
 }

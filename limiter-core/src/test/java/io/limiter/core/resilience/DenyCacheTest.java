@@ -202,6 +202,6 @@ class DenyCacheTest extends DenyCacheBench {
   @Test
   void anInvalidSizeIsRejected() {
     assertThatThrownBy(() -> new DenyCache(store, policy -> true, 0, SECOND))
-        .hasMessageContaining("size 0: give it 1 to 100000");
+        .hasMessageContaining("size 0: use 1 to 100000");
   }
 }

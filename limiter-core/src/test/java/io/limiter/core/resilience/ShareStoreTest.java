@@ -207,7 +207,7 @@ class ShareStoreTest {
   void thereIsOneInstanceOrMore(int instances) {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new ShareStore(new MemoryStore(), instances))
-        .withMessage("Limits divided among %s instances: give it 1 or more".formatted(instances));
+        .withMessage("Limits divided among %s instances: use 1 or more".formatted(instances));
   }
 
   private static Verdict decide(LimitStore store, LimitRequest call, int cost) {

@@ -31,7 +31,7 @@ class PolicyMistakesTest extends MistakesContract {
       "whose rules, ban or subject differ: make them the same, or use different keys";
 
   private static final String NAME_REMEDY =
-      "give it 1 to 128 printable ASCII characters, without space, quote or backslash";
+      "use 1 to 128 printable ASCII characters, without space, quote or backslash";
   private static final String SEVERAL =
       "there are several @RateLimiters in the same place: put it into the rules of the one it belongs to";
   private static final String CONTRADICTS = "one contradicts the other: remove one of them";
@@ -39,15 +39,15 @@ class PolicyMistakesTest extends MistakesContract {
   @Mistaken
   static class Policies {
 
-    @Mistake({"The rule name 'a\"b' is not usable", NAME_REMEDY})
+    @Mistake({"The rule name 'a\"b' is invalid", NAME_REMEDY})
     @RateRule(name = "a\"b")
     void quoteInRuleName() {}
 
-    @Mistake({"The rule name 'a\r\nb' is not usable", NAME_REMEDY})
+    @Mistake({"The rule name 'a\r\nb' is invalid", NAME_REMEDY})
     @RateRule(name = "a\r\nb")
     void lineInRuleName() {}
 
-    @Mistake({"The policy name 'a b' is not usable", NAME_REMEDY})
+    @Mistake({"The policy name 'a b' is invalid", NAME_REMEDY})
     @RateLimiter(value = "a b", rules = @RateRule)
     void spaceInPolicyName() {}
 
@@ -145,7 +145,7 @@ class PolicyMistakesTest extends MistakesContract {
   @RateRule(count = 3)
   @RateRule(count = 4)
   static class NineOfOneSubject {
-    @Mistake({"9 rules in one stack", "give it 1 to 8"})
+    @Mistake({"9 rules in one stack", "use 1 to 8"})
     @RateRule(count = 5)
     @RateRule(count = 6)
     @RateRule(count = 7)

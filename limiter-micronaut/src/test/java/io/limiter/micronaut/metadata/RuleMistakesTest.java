@@ -127,7 +127,7 @@ class RuleMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateRule.tokenBucket.refill = 1: The rule '1000-at-1-per-86400s' fills its bucket in",
-      "give it 1 ms to 366 days"
+      "use 1 ms to 366 days"
     })
     @RateRule(
         count = 1_000,
@@ -138,7 +138,7 @@ class RuleMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateRule.tokenBucket.refill = 999999937: The rule ",
-      "which cannot be counted exactly up to 1000000000: give it rounder numbers, or a shorter interval"
+      "which cannot be counted exactly up to 1000000000: use rounder numbers, or a shorter interval"
     })
     @RateRule(count = 1_000_000_000, tokenBucket = @TokenBucket(refill = 999_999_937), time = 10)
     void refillInexact() {}
@@ -165,14 +165,14 @@ class RuleMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateRule.time = 7 MINUTES: The rule '10-per-420s' has an aligned window of PT7M, which does not divide a day",
-      "give it one that does, or an anchor"
+      "use one that does, or set an anchor"
     })
     @RateRule(time = 7, timeUnit = TimeUnit.MINUTES, fixedWindow = @FixedWindow(aligned = true))
     void sevenMinutes() {}
 
     @Mistake({
       "@RateRule.time = 8 DAYS: The rule '10-per-691200s' has an aligned window",
-      "give it 7 days at most"
+      "use 7 days at most"
     })
     @RateRule(
         time = 8,
@@ -390,8 +390,8 @@ class RuleMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateRule.custom.value = ",
-      "$Loud: The algorithm name 'My Algorithm!' is not usable",
-      "give it 1 to 32 lower-case letters, digits and hyphens"
+      "$Loud: The algorithm name 'My Algorithm!' is invalid",
+      "use 1 to 32 lower-case letters, digits and hyphens"
     })
     @RateRule(custom = @Custom(Loud.class))
     void badName() {}

@@ -97,7 +97,7 @@ final class AsyncClient extends RedisClient {
     long times = UNNAMED.count();
     if (times > 0) {
       LOG.warn(
-          "Redis master '{}': {}. Its last address is tried, {}. Attempts since the last message: {}",
+          "Redis master '{}': {}. Trying its last address, {}. Attempts since the last message: {}",
           name,
           failure.getMessage(),
           ConnectionLog.hostAndPort(last),

@@ -22,9 +22,9 @@ import org.slf4j.Logger;
 import org.slf4j.event.Level;
 
 /**
- * Logs once that there is no connection, however many connections are tried and how often, and once
- * that all of them are open; after a good start only the latter. The fallback logs the number of
- * its decisions.
+ * Logs a missing connection once, however many connections are tried and how often, and logs once
+ * when all of them are open. After a good start only the latter is logged. The fallback logs the
+ * number of its decisions.
  */
 public final class ConnectionLog {
 
@@ -153,7 +153,7 @@ public final class ConnectionLog {
 
   /**
    * Checks once, when a connection is open, whether this Redis keeps what the limiter writes, and
-   * logs a warning if not. The limiter works all the same: weaker limits are better than none.
+   * logs a warning if not. The limiter works anyway: weaker limits are better than none.
    */
   static final class ServerCheck {
 
@@ -220,7 +220,7 @@ public final class ConnectionLog {
       return redis.find() ? "(Redis %s) ".formatted(redis.group(1)) : "";
     }
 
-    /** The predicates of sentences about the node. */
+    /** The warnings about the node, as predicates of sentences. */
     static List<String> warnings(String info, boolean ofCluster) {
       List<String> warnings = new ArrayList<>();
       if (!ofCluster && CLUSTER.matcher(info).find()) {
@@ -232,13 +232,13 @@ public final class ConnectionLog {
         int number = 100 * Integer.parseInt(version.group(2)) + Integer.parseInt(version.group(3));
         if (number < OLDEST) {
           warnings.add(
-              "is older than 6.2, the oldest version that the limiter is tested with: give it a newer one");
+              "is older than 6.2, the oldest version that the limiter is tested with: use 6.2 or later");
         }
       }
       Matcher eviction = EVICTION.matcher(info);
       if (eviction.find() && !eviction.group(1).equals("noeviction")) {
         warnings.add(
-            "has maxmemory-policy %s, so it may evict state, and then the limiter admits too many calls: set noeviction, or give the limiter a Redis of its own"
+            "has maxmemory-policy %s, so it may evict state, and then the limiter admits too many calls: set noeviction, or use a separate Redis for the limiter"
                 .formatted(eviction.group(1)));
       }
       return warnings;

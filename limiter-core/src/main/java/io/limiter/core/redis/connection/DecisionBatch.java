@@ -84,7 +84,7 @@ final class DecisionBatch extends Command<byte[], byte[], List<Object>> {
       Object reply = inStep ? replies.get(i) : Replies.NONE;
       if (reply instanceof RedisCommandExecutionException failure) {
         parts.get(i).completeExceptionally(failure);
-      } else { // none is no reply to any decision
+      } else { // a missing reply becomes an empty one, which fits no decision
         parts.get(i).complete(reply instanceof byte[] bytes ? bytes : new byte[0]);
       }
     }

@@ -87,7 +87,7 @@ public final class LettuceClients {
     return watched(resources());
   }
 
-  /** A client for one node of many: all it has of its own ends when it is closed. */
+  /** Creates a client for one node of many. Closing it frees everything that it does not share. */
   public static RedisClient ofNode(ClientResources ofNodes) {
     return client(ofNodes);
   }
@@ -161,7 +161,7 @@ public final class LettuceClients {
     shutdown(List.of(client), client.getResources());
   }
 
-  /** Does the same for clients that share their resources. */
+  /** Closes clients that share their resources, without waiting. */
   public static void shutdown(Collection<RedisClient> clients, ClientResources shared) {
     CompletableFuture<?>[] ends =
         clients.stream()
@@ -248,7 +248,7 @@ public final class LettuceClients {
     }
   }
 
-  /** Gives Lettuce one event loop that belongs to others, and never ends it. */
+  /** Provides Lettuce with one event loop that belongs to others, and never ends it. */
   static final class OneLoop implements EventLoopGroupProvider {
 
     private final EventLoop loop;
@@ -293,7 +293,7 @@ public final class LettuceClients {
     private static final long FIRST_BOUND_MILLIS = 200;
     private static final long LONGEST_MILLIS = 1_000;
 
-    /** Attempts after which the bound grows no more. */
+    /** Attempts after which the bound stops growing. */
     private static final long MAX_DOUBLINGS = 3;
 
     @Override

@@ -219,8 +219,8 @@ public final class ManagedConnection {
   }
 
   /**
-   * Closes the connection, so that Lettuce reconnects to the server that sentinels or names give
-   * now.
+   * Closes the connection, so that Lettuce reconnects to the server that sentinels or DNS currently
+   * name.
    */
   public void renew() {
     if (connection instanceof RedisChannelHandler<?, ?> handler

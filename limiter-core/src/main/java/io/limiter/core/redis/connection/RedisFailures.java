@@ -32,17 +32,19 @@ public final class RedisFailures {
 
   /**
    * What an error reply of a server or a proxy means, if its code alone does not show that. The
-   * first that fits holds.
+   * first match applies.
    *
    * @param text a part of the reply; it may have one group, a name in it that is no secret
-   * @param reason the predicate of a sentence about the server, with a place for that name
+   * @param reason the predicate of a sentence about the server, with a placeholder for that name
    * @param remedy what to do; the documentation has it too
    */
   record Meaning(Pattern text, String reason, String remedy) {
 
     private static final String NAME = "[`']([A-Za-z|]{1,40})[`']";
 
-    /** For texts that nothing precedes but a code or the name of a script: keys may be quoted. */
+    /**
+     * Matches the text only after a code or the name of a script, since the rest may quote keys.
+     */
     private static Meaning of(String text, String reason, String remedy) {
       return new Meaning(
           Pattern.compile("^[^\n]{0,160}?(?:" + text + ")", Pattern.CASE_INSENSITIVE),
@@ -74,13 +76,13 @@ public final class RedisFailures {
                 "use a server that has it, without a proxy; the address of a sentinel begins with redis-sentinel://"),
             of(
                 "not allowed from script",
-                "it forbids a command in scripts that the limiter needs, such as TIME",
+                "in scripts it forbids a command that the limiter needs, such as TIME",
                 "use a server that allows it"),
             of(
                 "write commands not allowed after non deterministic",
-                "it replicates scripts as they are",
+                "it replicates scripts verbatim",
                 "use version 6.2 or later"),
-            of("could not find scripting engine", "it cannot run Lua", "load its module for Lua"),
+            of("could not find scripting engine", "it cannot run Lua", "load its Lua module"),
             of(
                 "\\bMOVED \\d",
                 "it is one node of a Redis Cluster",
@@ -91,7 +93,7 @@ public final class RedisFailures {
                 "name the nodes in redis.uris, or set limiter.redis.slots to proxy"),
             of(
                 "DB index is out of range|invalid DB index|SELECT is not allowed",
-                "it has no database of the number in the address",
+                "it has no database with the number in the address",
                 "correct the number"),
             of(
                 "max number of clients",
@@ -99,17 +101,20 @@ public final class RedisFailures {
                 "increase its maxclients, or decrease limiter.redis.max-connections"),
             of(
                 "DENIED [^\n]{0,20}protected mode",
-                "it accepts clients of its own machine only",
-                "give it a password, or end its protected mode"),
+                "it accepts only local clients",
+                "set a password, or turn off its protected mode"),
             of(
                 "without any password configured|but no password is set",
                 "it has no password, and the address has one",
                 "remove it from the address"),
-            of("ERR invalid password", "it has another password", "correct that of the address"),
+            of(
+                "ERR invalid password",
+                "its password differs from the one in the address",
+                "correct the address"),
             of(
                 "no upstream host|upstream (?:failure|protocol error)|ERR (?:Connection (?:refused|timed out|reset by peer)|Host is down|No route to host)",
                 "it is a proxy that does not reach Redis",
-                "look at the proxy"));
+                "check the proxy"));
 
     private Optional<String> in(String message) {
       Matcher matcher = text.matcher(message);
@@ -165,7 +170,7 @@ public final class RedisFailures {
     }
     if (failure instanceof RedisException && messageMatches(FULL, failure)) {
       return new StoreException(
-          FailureReason.OVERLOADED, "Too many commands wait for " + node + " to answer", failure);
+          FailureReason.OVERLOADED, "Too many commands wait for a reply from " + node, failure);
     }
     // Lettuce passes the socket's own failure to the oldest command unchanged.
     if (failure instanceof RedisException
@@ -218,7 +223,7 @@ public final class RedisFailures {
         : failure;
   }
 
-  /** Whether a failure is a reason not to ask the node. An error that concerns one key is none. */
+  /** Determines what caused a failure. An error that concerns one key is the fault of the call. */
   public static Blame blame(Throwable failure) {
     if (failure instanceof RedisCommandExecutionException reply) {
       String message = String.valueOf(reply.getMessage());
@@ -234,7 +239,7 @@ public final class RedisFailures {
     return pattern.matcher(String.valueOf(failure.getMessage())).find();
   }
 
-  /** The code, with its meaning if there is a more exact one. */
+  /** The code, with a more exact meaning if one is known. */
   private static String explained(String message) {
     String code = code(message);
     return Meaning.ALL.stream()

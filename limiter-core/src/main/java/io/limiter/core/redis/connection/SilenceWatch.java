@@ -73,7 +73,7 @@ final class SilenceWatch extends ChannelDuplexHandler {
     if (silentTicks > MAX_SILENT_TICKS) {
       String address = ConnectionLog.hostAndPort(context.channel().remoteAddress());
       LOG.warn(
-          "Redis{} has been silent for {} ms: the connection is closed, and another opened",
+          "Redis{} has been silent for {} ms: closing the connection and opening another",
           address == null ? "" : " at " + address,
           MAX_SILENT_TICKS * TICK_MILLIS);
       var unused = context.close();

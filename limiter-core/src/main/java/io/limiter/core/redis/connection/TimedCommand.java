@@ -68,7 +68,7 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
 
   private volatile @Nullable Waiter waiter;
 
-  /** Of the write of a command that is collected. On the event loop. */
+  /** The promise of the write of a collected command. On the event loop. */
   private @Nullable ChannelPromise promise;
 
   // Accessed by the event loop only: whether the next check decides, whether the wait has ended,
@@ -83,7 +83,7 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
 
   /**
    * Sends a decision by the end of the current turn of the connection's event loop, together with
-   * others that are sent in that turn; alone if there are none. Returns null if these are no
+   * others that are sent in that turn; alone if there are none. Returns null if these are not
    * commands of an {@link AsyncClient}, on whose connections decisions may share a command.
    */
   public static @Nullable RedisFuture<byte[]> send(
@@ -131,7 +131,7 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
    * Keeps the command for the end of this turn of the event loop. Returns false if it was withdrawn
    * or handed over before.
    *
-   * @param written of the write that is put off
+   * @param written the promise of the deferred write
    */
   boolean collect(ChannelPromise written) {
     if (state != NEW) {
@@ -213,7 +213,7 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
   }
 
   /**
-   * Whether the wait is over. Returns true at the second check only: before that the event loop
+   * Whether the wait is over. Returns true only at the second check: in between the event loop
    * reads once more, since the reply may be in the socket.
    */
   boolean isOver(Waiter waits, long nowNanos, long ownNanos) {

@@ -33,8 +33,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Bounds the commands that wait for a reply on one channel, in number and in time, and sends
- * decisions that meet together.
+ * Bounds the commands that wait for a reply on one channel, in number and in time, and sends the
+ * decisions of one turn together.
  *
  * <p>In number: a command above the bound fails. Lettuce would reject it too, but logs a stack
  * trace for each.
@@ -50,8 +50,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Decisions that are written in one turn of the event loop are sent at its end, as one command
  * ({@link DecisionBatch}), or before, once the command has no room for another. A decision that is
- * alone in its turn is sent as it is. So nothing waits for a time, and the more there is to do, the
- * more decisions share a command.
+ * alone in its turn is sent as it is. So no decision waits for a timer, and under more load more
+ * decisions share a command.
  *
  * <p>All of this runs on the channel's event loop.
  */
@@ -122,10 +122,10 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
       throws Exception {
     if (unanswered.size() + collected.size() + joined.get() >= most
         && message instanceof RedisCommand<?, ?, ?> command) {
-      promise.trySuccess(); // a failure is what Lettuce logs
+      promise.trySuccess(); // Lettuce would log a failure
       command.completeExceptionally(
           new StoreException(
-              FailureReason.OVERLOADED, "Too many commands wait for Redis to answer", null));
+              FailureReason.OVERLOADED, "Too many commands wait for a reply from Redis", null));
       return;
     }
     TimedCommand<?, ?, ?> timed = TimedCommand.of(message);
@@ -162,7 +162,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   }
 
   private static RedisException notSent(@Nullable Throwable cause) {
-    return new RedisException("Currently not connected. A command is sent once at most.", cause);
+    return new RedisException("Currently not connected. A command is sent at most once.", cause);
   }
 
   /**

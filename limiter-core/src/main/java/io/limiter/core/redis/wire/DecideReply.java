@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the reply of {@code decide.lua}. The status of each charge is the decision. If the numbers
- * contradict it, the reply is rejected and the call is decided elsewhere. So it is if they are
- * impossible: a reply of the right length may still come from another script, or from a value that
- * other software wrote under a key.
+ * contradict it, the reply is rejected and the call is decided elsewhere. The same applies to
+ * impossible numbers: a reply of the right length may still come from another script, or from a
+ * value that other software wrote under a key.
  */
 public final class DecideReply implements DecisionReadout {
 
@@ -36,7 +36,7 @@ public final class DecideReply implements DecisionReadout {
 
   private final EncodedCall call;
 
-  /** The reply to each charge. The script that has decided several charges has one for them. */
+  /** The reply to each charge. Charges that one script has decided share a reply. */
   private final ByteBuffer[] replies;
 
   /** Where the numbers of each charge begin in its reply, after its status. */
@@ -47,14 +47,14 @@ public final class DecideReply implements DecisionReadout {
   /** Of charges whose stacks have cells. */
   private final EncodedCells.@Nullable Readout[] cells;
 
-  /** For how long the ban of each charge holds. */
+  /** The remaining time of each charge's ban. */
   private final long[] bansMicros;
 
   private final long decidedAtMicros;
 
   /**
    * The reply of several scripts, each for some charges of the call, which are {@linkplain #add
-   * added} to it. They have no time in common.
+   * added} to it. These replies have no common time.
    */
   public DecideReply(EncodedCall call) {
     this(call, 0);
@@ -75,7 +75,7 @@ public final class DecideReply implements DecisionReadout {
     if (bytes == null || !call.fits(bytes)) {
       throw new StoreException(
           FailureReason.ERROR,
-          "Redis answered a decision with %s bytes instead of %s"
+          "Redis replied to a decision with %s bytes instead of %s"
               .formatted(bytes == null ? "no" : bytes.length, call.replyLength()),
           null);
     }
@@ -95,7 +95,7 @@ public final class DecideReply implements DecisionReadout {
   }
 
   /**
-   * For how long the ban holds by a reply about it alone.
+   * Reads the remaining time of a ban from a reply about it alone.
    *
    * @throws StoreException if it is no such reply, or the time is impossible
    */
@@ -103,7 +103,7 @@ public final class DecideReply implements DecisionReadout {
     if (!isOfBan(reply)) {
       throw new StoreException(
           FailureReason.ERROR,
-          "Redis answered about a ban with %s bytes instead of %s"
+          "Redis replied about a ban with %s bytes instead of %s"
               .formatted(reply.length, EncodedStack.BAN_ALONE_REPLY),
           null);
     }
@@ -161,7 +161,7 @@ public final class DecideReply implements DecisionReadout {
       default ->
           throw new StoreException(
               FailureReason.ERROR,
-              "Redis answered a decision with the status %s instead of %s, %s or %s"
+              "Redis replied to a decision with the status %s instead of %s, %s or %s"
                   .formatted(status, (int) ADMITTED, (int) LIMITED, (int) BANNED),
               null);
     };
@@ -208,7 +208,7 @@ public final class DecideReply implements DecisionReadout {
   private static StoreException strange(String what, double number, double least, double most) {
     return new StoreException(
         FailureReason.ERROR,
-        "Redis answered a decision with the %s %s instead of one from %s to %s"
+        "Redis replied to a decision with the %s %s instead of one from %s to %s"
             .formatted(what, number, least, most),
         null);
   }
@@ -251,7 +251,7 @@ public final class DecideReply implements DecisionReadout {
     boolean own = suspects.stream().anyMatch(CustomRule.class::isInstance);
     return new StoreException(
         FailureReason.ERROR,
-        "Redis answered a decision with the status %s, but its numbers give %s, under %s%s"
+        "Redis replied to a decision with the status %s, but its numbers give %s, under %s%s"
             .formatted(
                 statuses[c],
                 byNumbers,

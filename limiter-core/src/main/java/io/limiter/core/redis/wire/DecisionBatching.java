@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
- * How calls share one EVALSHA: a call alone is one of {@code decide.lua}, several are one of {@code
+ * How calls share one EVALSHA: a single call runs {@code decide.lua}, several calls run {@code
  * decide-batch.lua}. One for each store.
  */
 public final class DecisionBatching {
@@ -79,7 +79,8 @@ public final class DecisionBatching {
   /** The number of a plan among those of the batch, from 1 on. It is added if it is new. */
   private static int number(List<byte[]> plans, byte[] plan, byte[] ttl) {
     for (int i = 0; i < plans.size(); i += 2) {
-      if (plans.get(i) == plan && plans.get(i + 1) == ttl) { // equal plans are often the same
+      if (plans.get(i) == plan
+          && plans.get(i + 1) == ttl) { // equal plans are often the same object
         return i / 2 + 1;
       }
     }

@@ -58,7 +58,7 @@ public record DecisionScripts(
     this(decide, refund, RedisScript.of(new Files().script("renew")), List.of());
   }
 
-  /** Scripts with which each call goes alone. */
+  /** Creates scripts that decide each call alone. */
   public DecisionScripts(
       RedisScript decide, RedisScript refund, RedisScript renew, List<CustomAlgorithm> algorithms) {
     this(decide, Optional.empty(), refund, renew, algorithms);
@@ -95,13 +95,13 @@ public record DecisionScripts(
     for (int i = 1; i < algorithms.size(); i++) {
       if (algorithms.get(i).name().equals(algorithms.get(i - 1).name())) {
         throw new IllegalArgumentException(
-            "Two algorithms are named '%s': give one of them another name"
+            "Two algorithms are named '%s': rename one of them"
                 .formatted(algorithms.get(i).name()));
       }
     }
     if (algorithms.size() > 64) {
       throw new IllegalArgumentException(
-          "%s custom algorithms: give it 64 at most".formatted(algorithms.size()));
+          "%s custom algorithms: use 64 at most".formatted(algorithms.size()));
     }
     StringBuilder branches = new StringBuilder();
     for (int i = 0; i < algorithms.size(); i++) {

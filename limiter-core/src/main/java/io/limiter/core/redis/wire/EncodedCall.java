@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EncodedCall extends CommandArgs<byte[], byte[]> {
 
-  /** So many units of one call take Redis another microsecond. */
+  /** The number of units of one call that take Redis another microsecond. */
   private static final int COSTS_A_MICRO = 50;
 
   private final Function<StateKey, byte[]> names;
@@ -40,7 +40,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
   private final byte[][] keys;
   private final byte[][] arguments;
 
-  /** The index of the key of each charge; behind it is that of its ban, if there is one. */
+  /** The index of the key of each charge; followed by that of its ban, if it has one. */
   private final int[] firstKeys;
 
   private final int micros;
@@ -83,7 +83,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
     this.slot = batching != null && batching.bySlot.getAsBoolean() ? SlotHash.getSlot(keys[0]) : 0;
   }
 
-  /** A call that always goes alone. */
+  /** Encodes a call that is always sent alone. */
   public static EncodedCall of(
       LimitRequest request,
       Mode mode,
@@ -123,7 +123,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
   }
 
   /**
-   * Takes the past units under the keys of this call, to be recorded before it: of each the key,
+   * Takes the past units under the keys of this call, to be recorded before it: for each the key,
    * then the arguments of {@code decide.lua}.
    */
   public List<byte[][]> takeRecords() {

@@ -57,7 +57,7 @@ final class EncodedCells {
     return 8 + 8 * numbers;
   }
 
-  /** The longest time that a rule's cell is needed for after it was written. */
+  /** The longest time for which a rule's cell is needed after it was written. */
   long memoryMicros() {
     return Arrays.stream(neverUsed).mapToLong(Cell::memoryMicros).max().orElse(0);
   }

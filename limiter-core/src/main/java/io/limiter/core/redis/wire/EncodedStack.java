@@ -38,7 +38,7 @@ public final class EncodedStack {
   /** Bytes of the reply to a plan that is a ban alone. */
   static final int BAN_ALONE_REPLY = BEGIN + BAN_REPLY;
 
-  /** A log of no more units is short: it is read and written as a whole. */
+  /** A log of at most this many units is short: it is read and written as a whole. */
   private static final int EXACT_SIZE_UNITS = 118;
 
   /** A key outlives its use by this time, so that it cannot expire while a script runs. */
@@ -115,8 +115,8 @@ public final class EncodedStack {
   }
 
   /**
-   * By the measurements in docs/redis-state.md and docs/benchmarks.md, rounded up. An algorithm of
-   * the application's may take longer than those.
+   * By the measurements in docs/redis-state.md and docs/benchmarks.md, rounded up. A custom
+   * algorithm may take longer.
    */
   private static int micros(RuleStack stack) {
     int micros = stack.ban().isPresent() ? 6 : 4;
@@ -141,7 +141,7 @@ public final class EncodedStack {
     final byte[] plan;
     final byte[] acquireOne;
 
-    /** Without the ban: units that were taken have nothing to do with it. */
+    /** Without the ban, which does not concern units that were taken. */
     final byte[] rules;
 
     Encoded(long nowMicros) {
@@ -213,7 +213,7 @@ public final class EncodedStack {
         : with(known.plan, code(mode, charge.observed()), charge.cost());
   }
 
-  /** The same without the ban. */
+  /** The plan argument of one call, without the ban. */
   public byte[] argumentOfRules(Mode mode, Charge charge) {
     return with(current().rules, code(mode, charge.observed()), charge.cost());
   }
@@ -249,7 +249,7 @@ public final class EncodedStack {
     return cells;
   }
 
-  /** Whether there is a ban, which has a key of its own. */
+  /** Whether the stack has a ban, which has a key of its own. */
   boolean bans() {
     return ban.isPresent();
   }

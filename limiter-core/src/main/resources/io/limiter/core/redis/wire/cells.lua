@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
 -- The part of decide.lua that reads and writes cells: the numbers of each rule that has no log. It runs in the loop
--- over the charges, after the log. It computes only what the decision needs. The caller computes what remains and when
--- more comes back, from the reported numbers.
+-- over the charges, after the log. It computes only what the decision needs. From the reported numbers the
+-- caller computes what remains and when more comes back.
 --
 -- Each algorithm has a file of its own, such as token-bucket.lua. "each decide" stands for their branches. A section
 -- "decide" sets `remaining`, the units that are left before the call, and newCell, its numbers if the call is admitted.

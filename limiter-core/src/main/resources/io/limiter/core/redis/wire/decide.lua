@@ -164,7 +164,7 @@ end
 
 if corruptKey then -- not written by these scripts: it would deny or admit for ever
   call('DEL', corruptKey)
-  return redis.error_reply('ERR what lay under a key was no log, and was removed')
+  return redis.error_reply('ERR corrupt value deleted')
 end
 for i = charges, 1, -1 do
   if i < charges then

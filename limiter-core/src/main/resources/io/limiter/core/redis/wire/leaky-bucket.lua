@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Leaky bucket whose calls wait. `parts` are parts of a microsecond: an interval between two departures is a whole
--- number of them. How many depends on the count, so the cell says it.
+-- number of them. How many depends on the count, so the cell stores it.
 --
 -- Plan     parts of an interval, parts of a microsecond, most units that wait, longest wait in parts, 1 if calls depart
 --          in the order of their arrival

@@ -16,7 +16,7 @@
 -- The section "quick" is the common case in few instructions: a stack of one or two logs and nothing else acquires
 -- units, and the log is exact-size, or new, so that all its units are in `value`. If anything is unusual, `report`
 -- stays nil, nothing has changed, and the section "any" decides. Where only the second cursor has moved, and by less
--- than four units, it is not stored: a cursor is where a search begins, and the value need not be taken apart.
+-- than four units, it is not stored: a cursor is where a search begins, and the value need not be split.
 --
 -- Constants, functions and variables of the script:
 -- luacheck: read globals PEEK ACQUIRE RECORD OBSERVE ADMITTED LIMITED HEAD LOG_HEAD EXACT_SIZE_UNITS

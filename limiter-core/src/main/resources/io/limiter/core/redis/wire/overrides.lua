@@ -3,7 +3,7 @@
 -- Reads and changes the overrides of subjects that all instances share.
 --
 -- KEYS[1]  a hash: by the tag of a subject, the time in milliseconds at which its override ends, a line break, its text
--- ARGV     nothing to read them; a tag to remove its override; a tag, milliseconds and a text to put one there
+-- ARGV     nothing to read them; a tag to remove its override; a tag, milliseconds and a text to add one
 --
 -- Returns those that hold then: tag, text and remaining milliseconds, one after another. A single text is the reason
 -- why nothing was done: not an error, since those count as failures of Redis.
@@ -42,7 +42,7 @@ end
 
 if ARGV[2] then
   if #found >= 3 * MAX_OVERRIDES then
-    return { 'There are ' .. MAX_OVERRIDES .. ' overrides already: remove one that is not needed' }
+    return { 'There are already ' .. MAX_OVERRIDES .. ' overrides: remove one that is not needed' }
   end
   local ends = now + ARGV[2]
   redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f\n%s', ends, ARGV[3]))

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Reads the settings that all instances share, or changes them in a new version of their hash. Reading is a script,
--- since everything that is sent to Redis is: so it has a deadline, and goes to the right node.
+-- Reads the settings that all instances share, or changes them in a new version of their hash. Reading is a script
+-- too, like everything that is sent to Redis, so that it has a deadline and goes to the right node.
 --
 -- KEYS[1]  a hash. It has no time to live: it is configuration
 -- ARGV     nothing to read it; to change it:

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Sliding window counter. Windows begin at multiples of their length. Of the previous window, as many units count as if
--- they were spread evenly over it.
+-- Sliding window counter. Windows begin at multiples of their length. The units of the previous window count as
+-- if they were spread evenly over it.
 --
 -- Plan     count, window in microseconds
 -- Numbers  start of the window, units in it, units in the previous window

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Token bucket whose tokens come back one by one. `parts` are parts of a token: each microsecond brings a whole number
--- of them. How many parts a token has depends on the refill, so the cell says it.
+-- of them. How many parts a token has depends on the refill, so the cell stores it.
 --
 -- Plan     count, parts of a token, parts that come back in a microsecond, parts that are missing at first
 -- Numbers  time of the last write, debt: the parts that were missing then, parts of a token
@@ -23,7 +23,7 @@ do
   else
     --%token-bucket.stored-debt
     local maxDebt, repaid = count * unit, (now - last) * rate
-    if debt > maxDebt then -- a rule with a larger count took it, and it stays owed
+    if debt > maxDebt then -- a rule with a larger count took more, which stays missing
       surplus, debt = math.max(0, debt - repaid), maxDebt
     end
     debt = debt - repaid

@@ -45,11 +45,11 @@ class RedisFailuresTest {
         arguments(
             new RedisException("Request queue size exceeded: 4096. Commands are not accepted"),
             FailureReason.OVERLOADED,
-            "Too many commands wait for Redis at db:6379 to answer"),
+            "Too many commands wait for a reply from Redis at db:6379"),
         arguments(
             new RedisException("Internal stack size exceeded: 4096. Commands are not accepted"),
             FailureReason.OVERLOADED,
-            "Too many commands wait for Redis at db:6379 to answer"),
+            "Too many commands wait for a reply from Redis at db:6379"),
         arguments(
             new RedisException("Connection disconnected"),
             FailureReason.DISCONNECTED,
@@ -109,8 +109,8 @@ class RedisFailuresTest {
         "ERR Error running script (call to f_4a): @user_script:1: @user_script: 1: The user executing the script can't run this command or subcommand | ERR (its user may not run a command of the script: allow all commands of the documented rule)",
         "ERR Error running script (call to f_4a): @user_script:1: @user_script: 1: The user executing the script can't access at least one of the keys mentioned in the command arguments | ERR (its user may not use the keys of the limiter: allow those with limiter.redis.key-prefix)",
         "ERR Error running script (call to f_4a): @user_script:1: @user_script: 1: Unknown Redis command called from Lua script | ERR (it does not have a command that the limiter needs: use a server that has it, without a proxy; the address of a sentinel begins with redis-sentinel://)",
-        "ERR Error running script (call to f_4a): @user_script:1: @user_script: 1: This Redis command is not allowed from scripts | ERR (it forbids a command in scripts that the limiter needs, such as TIME: use a server that allows it)",
-        "ERR Error running script (call to f_4a): @user_script:1: @user_script: 1: Write commands not allowed after non deterministic commands. Call redis.replicate_commands() | ERR (it replicates scripts as they are: use version 6.2 or later)",
+        "ERR Error running script (call to f_4a): @user_script:1: @user_script: 1: This Redis command is not allowed from scripts | ERR (in scripts it forbids a command that the limiter needs, such as TIME: use a server that allows it)",
+        "ERR Error running script (call to f_4a): @user_script:1: @user_script: 1: Write commands not allowed after non deterministic commands. Call redis.replicate_commands() | ERR (it replicates scripts verbatim: use version 6.2 or later)",
         "ERR unknown command `EVALSHA`, with args beginning with: `4a`, `1`, `key`,  | ERR (it does not have EVALSHA, which the limiter needs: use a server that has it, without a proxy; the address of a sentinel begins with redis-sentinel://)",
         "ERR Error running script (call to f_4a): @user_script:1: @user_script: 1: Lua script attempted to access a non local key in a cluster node | ERR (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris, or set limiter.redis.slots to proxy)",
         // Redis 7.2, acl.c, script.c and server.c; the same in 8 and in Valkey 8
@@ -123,28 +123,28 @@ class RedisFailuresTest {
         "ERR Script attempted to access a slot not served script: 4a, on @user_script:1. | ERR (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris, or set limiter.redis.slots to proxy)",
         "CROSSSLOT Keys in request don't hash to the same slot | CROSSSLOT (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris, or set limiter.redis.slots to proxy)",
         "MOVED 866 10.0.0.3:6379 | MOVED (it is one node of a Redis Cluster: name the nodes in redis.uris instead of redis.uri)",
-        "ERR DB index is out of range | ERR (it has no database of the number in the address: correct the number)",
-        "ERR SELECT is not allowed in cluster mode | ERR (it has no database of the number in the address: correct the number)",
+        "ERR DB index is out of range | ERR (it has no database with the number in the address: correct the number)",
+        "ERR SELECT is not allowed in cluster mode | ERR (it has no database with the number in the address: correct the number)",
         "ERR max number of clients reached | ERR (it accepts no more clients: increase its maxclients, or decrease limiter.redis.max-connections)",
         "ERR max number of clients + cluster connections reached | ERR (it accepts no more clients: increase its maxclients, or decrease limiter.redis.max-connections)",
-        "DENIED Redis is running in protected mode because protected mode is enabled | DENIED (it accepts clients of its own machine only: give it a password, or end its protected mode)",
+        "DENIED Redis is running in protected mode because protected mode is enabled | DENIED (it accepts only local clients: set a password, or turn off its protected mode)",
         "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct? | ERR (it has no password, and the address has one: remove it from the address)",
         // Valkey 8 and 9, networking.c and eval.c
-        "DENIED Running in protected mode because protected mode is enabled | DENIED (it accepts clients of its own machine only: give it a password, or end its protected mode)",
-        "ERR Could not find scripting engine 'lua' | ERR (it cannot run Lua: load its module for Lua)",
+        "DENIED Running in protected mode because protected mode is enabled | DENIED (it accepts only local clients: set a password, or turn off its protected mode)",
+        "ERR Could not find scripting engine 'lua' | ERR (it cannot run Lua: load its Lua module)",
         // Envoy, command_splitter_impl.h, and its issue 17571
         "unsupported command 'HELLO' | (it does not have HELLO, which the limiter needs: use a server that has it, without a proxy; the address of a sentinel begins with redis-sentinel://)",
-        "no upstream host | (it is a proxy that does not reach Redis: look at the proxy)",
-        "upstream failure | (it is a proxy that does not reach Redis: look at the proxy)",
-        "upstream protocol error | (it is a proxy that does not reach Redis: look at the proxy)",
+        "no upstream host | (it is a proxy that does not reach Redis: check the proxy)",
+        "upstream failure | (it is a proxy that does not reach Redis: check the proxy)",
+        "upstream protocol error | (it is a proxy that does not reach Redis: check the proxy)",
         // Twemproxy, nc_redis.c, and nc_message.c with the text of strerror
-        "ERR invalid password | ERR (it has another password: correct that of the address)",
+        "ERR invalid password | ERR (its password differs from the one in the address: correct the address)",
         "ERR Client sent AUTH, but no password is set | ERR (it has no password, and the address has one: remove it from the address)",
-        "ERR Connection refused | ERR (it is a proxy that does not reach Redis: look at the proxy)",
-        "ERR Connection timed out | ERR (it is a proxy that does not reach Redis: look at the proxy)",
+        "ERR Connection refused | ERR (it is a proxy that does not reach Redis: check the proxy)",
+        "ERR Connection timed out | ERR (it is a proxy that does not reach Redis: check the proxy)",
         // ElastiCache Serverless: issue 154 of aspnetcore-redis-rate-limiting, issue 6463 of
         // Redisson
-        "ERR This Redis command is not allowed from script script: 4a, on @user_script:13. | ERR (it forbids a command in scripts that the limiter needs, such as TIME: use a server that allows it)",
+        "ERR This Redis command is not allowed from script script: 4a, on @user_script:13. | ERR (in scripts it forbids a command that the limiter needs, such as TIME: use a server that allows it)",
         "ERR Script attempted to access keys that do not hash to the same slot script | ERR (it divides keys by slots, as a Redis Cluster does: name the nodes in redis.uris, or set limiter.redis.slots to proxy)",
         // A hosted Redis without scripts: issue 4389 of Redisson
         "ERR command eval not support for your account | ERR (it does not have a command that the limiter needs: use a server that has it, without a proxy; the address of a sentinel begins with redis-sentinel://)",

@@ -32,7 +32,7 @@ class ServerCheckTest {
   void olderOnesAreNamed(String version) {
     assertThat(ServerCheck.warnings("# Server\r\nredis_version:" + version + "\r\n", false))
         .containsExactly(
-            "is older than 6.2, the oldest version that the limiter is tested with: give it a newer one");
+            "is older than 6.2, the oldest version that the limiter is tested with: use 6.2 or later");
   }
 
   @Test
@@ -75,7 +75,7 @@ class ServerCheckTest {
             .start()) {
       assertNamedOnce(
           redis,
-          "has maxmemory-policy allkeys-lru, so it may evict state, and then the limiter admits too many calls: set noeviction, or give the limiter a Redis of its own");
+          "has maxmemory-policy allkeys-lru, so it may evict state, and then the limiter admits too many calls: set noeviction, or use a separate Redis for the limiter");
     }
   }
 

@@ -53,7 +53,7 @@ class SilenceWatchTest {
 
       assertThat(log.messages())
           .containsExactly(
-              "Redis at redis.example:6379 has been silent for 2500 ms: the connection is closed, and another opened");
+              "Redis at redis.example:6379 has been silent for 2500 ms: closing the connection and opening another");
     }
   }
 
