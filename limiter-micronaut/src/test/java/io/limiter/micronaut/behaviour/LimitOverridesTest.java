@@ -225,7 +225,7 @@ class LimitOverridesTest {
           "The policy 'search' has no rule 'daily' for this subject: use one of 2-per-60s, hourly");
       mistake(() -> overrides.put(ada, Map.of("hourly", 0L), HOUR), "count 0: give it 1 to");
       mistake(() -> overrides.put(ada, Map.of(), HOUR), "specify the count of a rule");
-      mistake(() -> overrides.unlimited(ada, Duration.ofDays(8)), "give it 1 s to 7 days");
+      mistake(() -> overrides.unlimited(ada, Duration.ofDays(8)), "use 1 s to 7 days");
       mistake(
           () -> overrides.unlimited(policies.get("once").forHeader("X-Key", "ada"), HOUR),
           "The policy 'once' has no rules for this subject that an override could change");

@@ -128,7 +128,7 @@ class KeySecretTest {
 
     assertThat(mistake)
         .hasMessageContaining("limiter.redis.key-secret: ")
-        .hasMessageContaining("give it 16 or more random ones");
+        .hasMessageContaining("use 16 or more random characters");
     for (Throwable each = mistake; !text.isEmpty() && each != null; each = each.getCause()) {
       assertThat(each.getMessage()).doesNotContain(text);
     }

@@ -843,8 +843,8 @@ class LimitsEndpointTest {
             Arguments.of(
                 "{%s, \"unlimited\": true, \"time\": \"soon\"}",
                 "The member 'time' is 'soon': set it to a time with its unit, 1s to 7d"),
-            Arguments.of("{%s, \"unlimited\": true, \"time\": \"8d\"}", "give it 1 s to 7 days"),
-            Arguments.of("{%s, \"unlimited\": true, \"time\": \"-1h\"}", "give it 1 s to 7 days"),
+            Arguments.of("{%s, \"unlimited\": true, \"time\": \"8d\"}", "use 1 s to 7 days"),
+            Arguments.of("{%s, \"unlimited\": true, \"time\": \"-1h\"}", "use 1 s to 7 days"),
             Arguments.of(
                 "{%s, \"unlimited\": false, \"time\": \"1h\"}", "The body has none of 'counts'"),
             Arguments.of(
