@@ -88,7 +88,7 @@ final class MethodChecks {
             guards(policies)
                 .filter(guard -> guard.condition().isEmpty())
                 .map(DuplicateGuard::submitter))
-        .filter(MethodChecks::needsRequest)
+        .filter(SubjectSource::needsRequest)
         .findFirst()
         .ifPresent(
             source -> {
@@ -101,13 +101,6 @@ final class MethodChecks {
                   .mistake(
                       "it is called outside of any request, where only limitType = GLOBAL and a resolver with resolveOutsideOfRequest() have a subject, so each of its calls would fail: use one of them, or limit a method that routes call");
             });
-  }
-
-  private static boolean needsRequest(SubjectSource source) {
-    return switch (source.kind()) {
-      case ADDRESS, USER, HEADER -> true;
-      case EVERYBODY, SUBMITTER, EXPRESSION, RESOLVER -> false;
-    };
   }
 
   /**

@@ -16,26 +16,29 @@ public sealed interface SubjectSource {
   /** The kinds of sources. */
   enum Kind {
     /** See {@link Address}. */
-    ADDRESS(false, false, false),
+    ADDRESS(false, true, false, false),
     /** See {@link Everybody}. */
-    EVERYBODY(false, false, false),
+    EVERYBODY(false, false, false, false),
     /** See {@link Submitter}. */
-    SUBMITTER(false, false, false),
+    SUBMITTER(false, false, false, false),
     /** See {@link User}. */
-    USER(false, false, true),
+    USER(false, true, false, true),
     /** See {@link Header}. */
-    HEADER(false, true, true),
+    HEADER(false, true, true, true),
     /** See {@link Expression}. */
-    EXPRESSION(true, true, false),
+    EXPRESSION(true, false, true, false),
     /** See {@link Resolver}. */
-    RESOLVER(false, false, true);
+    RESOLVER(false, false, false, true);
 
     private final boolean needsArguments;
+    private final boolean needsRequest;
     private final boolean chosen;
     private final boolean mayBeAnonymous;
 
-    Kind(boolean needsArguments, boolean chosen, boolean mayBeAnonymous) {
+    Kind(
+        boolean needsArguments, boolean needsRequest, boolean chosen, boolean mayBeAnonymous) {
       this.needsArguments = needsArguments;
+      this.needsRequest = needsRequest;
       this.chosen = chosen;
       this.mayBeAnonymous = mayBeAnonymous;
     }
@@ -57,6 +60,12 @@ public sealed interface SubjectSource {
   /** Whether the subject depends on the arguments of a call. */
   default boolean needsArguments() {
     return kind().needsArguments;
+  }
+
+  /** Whether a call outside of any request has no subject. */
+  @Internal
+  default boolean needsRequest() {
+    return kind().needsRequest;
   }
 
   /** Whether clients choose the value freely, and may choose another for each call. */
