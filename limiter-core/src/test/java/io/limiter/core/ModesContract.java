@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** I3, and the effects of peek, record and reset. */
+/** A denied call changes nothing; the effects of peek, record and reset. */
 public interface ModesContract extends StoreHarness {
 
   @Test

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** I6 and the duplicate guard: what is given back, and to which subject. */
+/** No call is counted twice, and what is given back to which subject, also by the duplicate guard. */
 public interface ReservationContract extends StoreHarness {
 
   @Test

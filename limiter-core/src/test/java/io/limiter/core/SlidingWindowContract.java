@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** I1, I2, I4 and I5: how much is admitted, and the contents of the verdict. */
+/** How much is admitted, and the contents of the verdict. */
 public interface SlidingWindowContract extends StoreHarness {
 
   @ParameterizedTest

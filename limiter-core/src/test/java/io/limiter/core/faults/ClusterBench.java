@@ -116,7 +116,7 @@ final class ClusterBench implements AutoCloseable {
     return Duration.ofNanos(System.nanoTime() - began);
   }
 
-  /** C2: no script ran twice on one key, according to the nodes that are up. */
+  /** No script ran twice on one key, according to the nodes that are up. */
   void assertNothingRanTwice() {
     for (RedisProcess server : group.servers()) {
       if (server.isRunning()) {

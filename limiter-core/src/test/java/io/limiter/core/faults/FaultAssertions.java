@@ -21,7 +21,7 @@ final class FaultAssertions {
 
   private FaultAssertions() {}
 
-  /** C1: every call had its answer in time. */
+  /** Every call had its answer in time. */
   static void assertAnsweredInTime(Collection<TimedVerdict> answers) {
     assertThat(answers).isNotEmpty();
     List<Duration> latencies = answers.stream().map(TimedVerdict::latency).sorted().toList();
@@ -38,7 +38,7 @@ final class FaultAssertions {
     assertThat(fromStore(answers)).hasSizeGreaterThanOrEqualTo(answers.size() * 9 / 10);
   }
 
-  /** I1: no subject got more from this source than the rule allows, plus what the fault excuses. */
+  /** No subject got more from this source than the rule allows, plus what the fault excuses. */
   static void assertNotOverAdmitted(
       Collection<TimedVerdict> answers, DecidedBy source, long most, Duration window) {
     assertNotOverAdmitted(
@@ -49,7 +49,7 @@ final class FaultAssertions {
         window);
   }
 
-  /** I8: the same of Redis and the fallback together. */
+  /** Like the above, of Redis and the fallback together. */
   static void assertNotOverAdmitted(Collection<TimedVerdict> answers, long most, Duration window) {
     AtomicLong number = new AtomicLong();
     List<OverAdmissionChecker.Admission> admissions =

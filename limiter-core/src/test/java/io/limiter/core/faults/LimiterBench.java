@@ -106,7 +106,7 @@ public abstract class LimiterBench implements AutoCloseable {
   }
 
   /**
-   * C2: nothing ran twice, confirmed calls ran, and the outcome of other calls that ran is unknown.
+   * Nothing ran twice, confirmed calls ran, and the outcome of other calls that ran is unknown.
    */
   void assertRanAtMostOnce() {
     assertNothingRanTwice();
@@ -137,7 +137,7 @@ public abstract class LimiterBench implements AutoCloseable {
         .toList();
   }
 
-  /** C5: Redis decides again, without intervention. */
+  /** Redis decides again, without intervention. */
   void assertHeals() {
     LimitRequest call = call("healing", 1_000_000, HOUR);
     await()

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What Redis holds of logs whose rules change, and that it counts them as memory does (I10). */
+/** What Redis holds of logs whose rules change, and that it counts them as memory does. */
 @Tag("matrix")
 class ChangedLogsTest {
 

@@ -124,7 +124,7 @@ class PastChargesTest {
         .containsExactly(7L, 2L);
   }
 
-  /** I10. */
+  /** Memory and Redis agree. */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6})
   void memoryRecordsThemAsRedisDoes(long seed) {

@@ -11,7 +11,7 @@ import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Promise I3: a denied call changes no stored byte, no time to live, and creates no key. */
+/** A denied call changes no stored byte, no time to live, and creates no key. */
 class DeniedCallsLeaveRedisTest {
 
   /** Both clocks of an expiry are cut to milliseconds; a prolonged one would be far off. */

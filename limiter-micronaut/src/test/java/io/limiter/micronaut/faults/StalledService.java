@@ -25,7 +25,7 @@ final class StalledService {
 
   private static final Duration SECOND = Duration.ofSeconds(1);
 
-  /** C3: an event loop is held up for less than this. */
+  /** An event loop is held up for less than this. */
   private static final Duration LAG = Duration.ofMillis(50);
 
   private static final long MEGABYTE = 1 << 20;
