@@ -223,7 +223,7 @@ class LimitOverridesTest {
       mistake(
           () -> overrides.put(ada, Map.of("daily", 3L), HOUR),
           "The policy 'search' has no rule 'daily' for this subject: use one of 2-per-60s, hourly");
-      mistake(() -> overrides.put(ada, Map.of("hourly", 0L), HOUR), "count 0: give it 1 to");
+      mistake(() -> overrides.put(ada, Map.of("hourly", 0L), HOUR), "count 0: use 1 to");
       mistake(() -> overrides.put(ada, Map.of(), HOUR), "give it the count of a rule");
       mistake(() -> overrides.unlimited(ada, Duration.ofDays(8)), "use 1 s to 7 days");
       mistake(

@@ -853,7 +853,7 @@ class LimitsEndpointTest {
                 "The member '2-per-3600s' of 'counts' is 2.5: give it a whole number"),
             Arguments.of(
                 "{%s, \"counts\": {\"2-per-3600s\": 0}, \"time\": \"1h\"}",
-                "The rule '2-per-3600s' has count 0: give it 1 to"),
+                "The rule '2-per-3600s' has count 0: use 1 to"),
             Arguments.of(
                 "{%s, \"counts\": {\"daily\": 5}, \"time\": \"1h\"}",
                 "The policy 'search' has no rule 'daily' for this subject: use one of 2-per-3600s"),
