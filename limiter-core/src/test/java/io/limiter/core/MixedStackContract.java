@@ -22,7 +22,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Rules of every algorithm in one stack: all or nothing, rules that change, and a clock that is set. */
+/**
+ * Rules of every algorithm in one stack: all or nothing, rules that change, and a clock that is
+ * set.
+ */
 public interface MixedStackContract extends StoreHarness {
 
   /** One of each, all of the same count. */

@@ -21,7 +21,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** No call is counted twice, and what is given back to which subject, also by the duplicate guard. */
+/**
+ * No call is counted twice, and what is given back to which subject, also by the duplicate guard.
+ */
 public interface ReservationContract extends StoreHarness {
 
   @Test

@@ -14,7 +14,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Subjects do not share state; policies that share a limit key, rules that change, and a clock that is set. */
+/**
+ * Subjects do not share state; policies that share a limit key, rules that change, and a clock that
+ * is set.
+ */
 public interface SharedLimitContract extends StoreHarness {
 
   @Test

@@ -105,9 +105,7 @@ public abstract class LimiterBench implements AutoCloseable {
     }
   }
 
-  /**
-   * Nothing ran twice, confirmed calls ran, and the outcome of other calls that ran is unknown.
-   */
+  /** Nothing ran twice, confirmed calls ran, and the outcome of other calls that ran is unknown. */
   void assertRanAtMostOnce() {
     assertNothingRanTwice();
     assertThat(executed()).as("what was confirmed ran").containsAll(nonces(true));

@@ -73,7 +73,8 @@ public record Denial(
 
   /** Seconds for which the subject is still banned, rounded up. Empty if it is not banned. */
   public OptionalLong bannedSeconds() {
-    return verdict().ban().stream().mapToLong(Denial::secondsUp).findFirst();
+    Optional<Duration> ban = verdict().ban();
+    return ban.isPresent() ? OptionalLong.of(secondsUp(ban.get())) : OptionalLong.empty();
   }
 
   /**

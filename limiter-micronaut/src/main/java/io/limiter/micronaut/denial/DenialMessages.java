@@ -143,9 +143,12 @@ public class DenialMessages {
             .map(text -> format(text, source, language, arguments));
   }
 
-  /** Most messages have no arguments, whose values take time. */
+  /** Most messages have no arguments, whose values take time, and nothing to be formatted. */
   private static String format(
       String text, MessageSource source, Locale language, Supplier<Map<String, Object>> arguments) {
+    if (text.indexOf('{') < 0 && text.indexOf('\'') < 0) {
+      return text;
+    }
     Map<String, Object> values = text.indexOf('{') < 0 ? Map.of() : arguments.get();
     return source.interpolate(text, MessageContext.of(language, values));
   }

@@ -5,13 +5,11 @@ import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.json.tree.JsonNode;
 import java.math.BigDecimal;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -23,13 +21,11 @@ import org.jspecify.annotations.Nullable;
 @Internal
 public final class JsonTemplate {
 
-  private static final int TYPICAL_LENGTH = 512;
-
   /** Maps, lists, constants and parts. */
   private final @Nullable Object content;
 
   // The same in the order of the text: a constant before each part, and one behind the last.
-  private final List<String> constants = new ArrayList<>();
+  private final List<byte[]> constants = new ArrayList<>();
   private final List<Part> parts = new ArrayList<>();
 
   /** A part that depends on the denial. */
@@ -48,16 +44,36 @@ public final class JsonTemplate {
    */
   JsonTemplate(@Nullable Object content) {
     this.content = content;
-    StringBuilder constant = new StringBuilder();
-    append(
-        content,
-        constant,
-        part -> {
-          constants.add(constant.toString());
-          constant.setLength(0);
-          parts.add(part);
-        });
-    constants.add(constant.toString());
+    JsonOutput constant = new JsonOutput();
+    split(content, constant);
+    constants.add(constant.take());
+  }
+
+  private void split(@Nullable Object value, JsonOutput constant) {
+    if (value instanceof Part part) {
+      constants.add(constant.take());
+      parts.add(part);
+    } else if (value instanceof Map<?, ?> fields) {
+      String before = "{";
+      for (Map.Entry<?, ?> field : fields.entrySet()) {
+        constant.ascii(before);
+        constant.text(String.valueOf(field.getKey()));
+        constant.ascii(":");
+        split(field.getValue(), constant);
+        before = ",";
+      }
+      constant.ascii(fields.isEmpty() ? "{}" : "}");
+    } else if (value instanceof List<?> items) {
+      String before = "[";
+      for (Object item : items) {
+        constant.ascii(before);
+        split(item, constant);
+        before = ",";
+      }
+      constant.ascii(items.isEmpty() ? "[]" : "]");
+    } else {
+      constant.value(value);
+    }
   }
 
   /** An object with these fields: names and contents, in turn. */
@@ -170,87 +186,12 @@ public final class JsonTemplate {
    * @throws IllegalArgumentException if the body contains the URI of the request, and it is invalid
    */
   public byte[] write(Denial denial) {
-    StringBuilder json = new StringBuilder(TYPICAL_LENGTH);
+    JsonOutput json = new JsonOutput();
     for (int i = 0; i < parts.size(); i++) {
-      json.append(constants.get(i));
-      append(parts.get(i).of(denial), json, part -> {}); // a value has no parts
+      json.bytes(constants.get(i));
+      json.value(parts.get(i).of(denial));
     }
-    json.append(constants.get(parts.size()));
-    return json.toString().getBytes(StandardCharsets.UTF_8);
-  }
-
-  /** Appends everything but the parts, which a consumer receives at their places. */
-  private static void append(@Nullable Object value, StringBuilder json, Consumer<Part> places) {
-    if (value instanceof Part part) {
-      places.accept(part);
-    } else if (value instanceof Map<?, ?> fields) {
-      json.append('{');
-      String separator = "";
-      for (Map.Entry<?, ?> field : fields.entrySet()) {
-        json.append(separator);
-        appendText(String.valueOf(field.getKey()), json);
-        json.append(':');
-        append(field.getValue(), json, places);
-        separator = ",";
-      }
-      json.append('}');
-    } else if (value instanceof List<?> items) {
-      json.append('[');
-      String separator = "";
-      for (Object item : items) {
-        json.append(separator);
-        append(item, json, places);
-        separator = ",";
-      }
-      json.append(']');
-    } else if (value == null || value instanceof Boolean || value instanceof Number) {
-      json.append(value);
-    } else {
-      appendText(value.toString(), json);
-    }
-  }
-
-  private static void appendText(String text, StringBuilder json) {
-    json.append('"');
-    if (isPlain(text)) {
-      json.append(text);
-    } else {
-      for (int i = 0; i < text.length(); i++) {
-        append(text.charAt(i), json);
-      }
-    }
-    json.append('"');
-  }
-
-  private static boolean isPlain(String text) {
-    for (int i = 0; i < text.length(); i++) {
-      if (isEscaped(text.charAt(i))) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /** What Jackson's generators escape, among it characters that Java represents by two. */
-  private static boolean isEscaped(char c) {
-    return c < ' ' || c == '"' || c == '\\' || Character.isSurrogate(c);
-  }
-
-  private static void append(char c, StringBuilder json) {
-    switch (c) {
-      case '"', '\\' -> json.append('\\').append(c);
-      case '\b' -> json.append("\\b");
-      case '\t' -> json.append("\\t");
-      case '\n' -> json.append("\\n");
-      case '\f' -> json.append("\\f");
-      case '\r' -> json.append("\\r");
-      default -> {
-        if (isEscaped(c)) {
-          json.append("\\u%04X".formatted((int) c));
-        } else {
-          json.append(c);
-        }
-      }
-    }
+    json.bytes(constants.get(parts.size()));
+    return json.take();
   }
 }

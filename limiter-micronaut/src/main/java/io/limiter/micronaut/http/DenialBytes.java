@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,6 +41,9 @@ final class DenialBytes {
   private final DirectBody body;
   private final Optional<MessageBodyHandlerRegistry> writers;
 
+  /** As the server would find it for each response; null if there is none. */
+  private final @Nullable MessageBodyWriter<byte[]> bytesWriter;
+
   /** The layout of each shape; empty if the handler makes its responses. */
   private final Map<Shape, Optional<JsonTemplate>> layouts = new ConcurrentHashMap<>();
 
@@ -48,6 +52,10 @@ final class DenialBytes {
     this.handler = handler;
     this.body = body;
     this.writers = writers;
+    this.bytesWriter =
+        writers
+            .flatMap(all -> all.findWriter(Argument.of(byte[].class), List.of(body.type())))
+            .orElse(null);
   }
 
   private static String characters() {
@@ -89,10 +97,12 @@ final class DenialBytes {
 
   private MutableHttpResponse<byte[]> written(JsonTemplate layout, Denial denial) {
     byte[] bytes = layout.write(denial);
-    MutableHttpResponse<?> response = LimitDeniedHandler.begun(denial);
+    MutableHttpResponse<?> begun = LimitDeniedHandler.begun(denial);
     // Before the body, which would set its own; under the name that Micronaut's writers set.
-    response.getHeaders().set(HttpHeaders.CONTENT_TYPE, body.type());
-    return response.body(bytes);
+    begun.getHeaders().set(HttpHeaders.CONTENT_TYPE, body.type());
+    MutableHttpResponse<byte[]> response = begun.body(bytes);
+    response.bodyWriter(bytesWriter);
+    return response;
   }
 
   /** Finds the layout with which the mapper has made this response. */
@@ -160,7 +170,7 @@ final class DenialBytes {
           denial.verdict().outcome(),
           denial.rule().isPresent(),
           denial.retryAfterSeconds().isPresent(),
-          denial.bannedSeconds().isPresent(),
+          denial.verdict().ban().isPresent(),
           !denial.message().isEmpty());
     }
   }

@@ -302,11 +302,18 @@ final class DirectDenials {
 
     boolean receive(HttpRequest<?> request) {
       for (String pattern : patterns) {
-        if (PathMatcher.ANT.matches(pattern, request.getPath())) {
+        if (mayMatch(pattern, request.getPath())
+            && PathMatcher.ANT.matches(pattern, request.getPath())) {
           return true;
         }
       }
       return patterns.isEmpty();
+    }
+
+    /** Most paths have not even the last part of a pattern, and need not be cut into parts. */
+    private static boolean mayMatch(String pattern, String path) {
+      String last = pattern.substring(pattern.lastIndexOf('/') + 1);
+      return last.indexOf('*') >= 0 || last.indexOf('?') >= 0 || path.contains(last);
     }
   }
 }

@@ -35,8 +35,7 @@ public sealed interface SubjectSource {
     private final boolean chosen;
     private final boolean mayBeAnonymous;
 
-    Kind(
-        boolean needsArguments, boolean needsRequest, boolean chosen, boolean mayBeAnonymous) {
+    Kind(boolean needsArguments, boolean needsRequest, boolean chosen, boolean mayBeAnonymous) {
       this.needsArguments = needsArguments;
       this.needsRequest = needsRequest;
       this.chosen = chosen;

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 @Tag("matrix")
 class ClassesOfARequestTest {
 
-  private static final int MOST_ADMITTED = 46;
+  private static final int MOST_ADMITTED = 50;
 
   private static final int MOST_MORE_DENIED = 12;
 
