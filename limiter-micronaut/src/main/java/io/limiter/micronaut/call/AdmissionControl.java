@@ -81,10 +81,10 @@ public final class AdmissionControl {
    */
   public <T> CompletableFuture<T> admit(ArrivingCall<T> call) {
     CompletableFuture<Verdict> verdict =
-        threads.inOrder(decide(call), call.request(), call.context());
+        threads.inOrder(ask(call), call.request(), call.context());
     return call.whole().waits()
         ? verdict.thenCompose(decided -> inTurn(call, decided))
-        : verdict.thenApply(decided -> goOn(call, decide(call, decided)));
+        : verdict.thenApply(decided -> goOn(call, conclude(call, decided)));
   }
 
   /** Decides a call on the thread that makes it, which waits for the decision and for its turn. */
@@ -93,7 +93,7 @@ public final class AdmissionControl {
     // Before anything is taken: a call that cannot be entered here must neither count nor leave a
     // submission in the store.
     threads.requireMayBlock(method);
-    CompletionStage<Verdict> asked = decide(call);
+    CompletionStage<Verdict> asked = ask(call);
     Verdict verdict;
     try {
       verdict = threads.await(asked, method);
@@ -104,7 +104,7 @@ public final class AdmissionControl {
       }
       throw failure;
     }
-    LimitedCall decided = decide(call, verdict);
+    LimitedCall decided = conclude(call, verdict);
     if (waits(decided)) {
       CompletableFuture<Void> turn = turn(decided, call.request());
       try {
@@ -119,7 +119,7 @@ public final class AdmissionControl {
   }
 
   /** Asks the store for a verdict on a call, by the part of its plan that applies to it. */
-  private CompletionStage<Verdict> decide(ArrivingCall<?> call) {
+  private CompletionStage<Verdict> ask(ArrivingCall<?> call) {
     LimitPlan whole = call.whole();
     if (whole.isSameForAll()) {
       return ask(call, whole);
@@ -147,7 +147,7 @@ public final class AdmissionControl {
   }
 
   /** Admits or denies a call on this verdict. */
-  private LimitedCall decide(ArrivingCall<?> call, @Nullable Verdict verdict) {
+  private LimitedCall conclude(ArrivingCall<?> call, @Nullable Verdict verdict) {
     LimitPlan plan = call.plan();
     if (verdict == null) {
       throw new IllegalStateException("The store returned no verdict on " + plan.method());
@@ -177,7 +177,7 @@ public final class AdmissionControl {
   }
 
   private <T> CompletionStage<T> inTurn(ArrivingCall<T> call, @Nullable Verdict verdict) {
-    LimitedCall decided = decide(call, verdict);
+    LimitedCall decided = conclude(call, verdict);
     if (!waits(decided)) {
       return CompletableFuture.completedFuture(goOn(call, decided));
     }
