@@ -26,7 +26,7 @@ class ClassesOfARequestTest {
 
   private static final int MOST_ADMITTED = 50;
 
-  private static final int MOST_MORE_DENIED = 12;
+  private static final int MOST_MORE_DENIED = 16;
 
   @Test
   void oneRequestExecutesFewOfThem() throws Exception {
