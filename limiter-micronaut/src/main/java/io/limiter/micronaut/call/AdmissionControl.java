@@ -80,8 +80,7 @@ public final class AdmissionControl {
    *     the store is asked
    */
   public <T> CompletableFuture<T> admit(ArrivingCall<T> call) {
-    CompletableFuture<Verdict> verdict =
-        threads.inOrder(ask(call), call.request(), call.context());
+    CompletableFuture<Verdict> verdict = threads.inOrder(ask(call), call.request(), call.context());
     return call.whole().waits()
         ? verdict.thenCompose(decided -> inTurn(call, decided))
         : verdict.thenApply(decided -> goOn(call, conclude(call, decided)));
