@@ -24,9 +24,9 @@ import org.junit.jupiter.api.Test;
 @Tag("matrix")
 class ClassesOfARequestTest {
 
-  private static final int MOST_ADMITTED = 50;
+  private static final int MOST_ADMITTED = 53;
 
-  private static final int MOST_MORE_DENIED = 16;
+  private static final int MOST_MORE_DENIED = 17;
 
   @Test
   void oneRequestExecutesFewOfThem() throws Exception {
