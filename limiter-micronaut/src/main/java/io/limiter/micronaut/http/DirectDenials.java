@@ -62,7 +62,7 @@ final class DirectDenials {
   private final LimitDeniedHandler handler;
   private final Optional<MessageBodyHandlerRegistry> writers;
 
-  /** Known once the server runs, since its routes are complete then. */
+  /** Looked up by the warm-up, or by the first denial: the routes are complete by then. */
   private final Supplier<Application> application = SupplierUtil.memoized(this::lookAtApplication);
 
   private volatile DateField date = new DateField(0, "");

@@ -177,7 +177,7 @@ public final class GateFilter implements ConditionalFilter {
         PlanRegistry.decideBy(plan(), http);
       }
       decided.atGate(http);
-      if (!decided.isOver()) {
+      if (asked() != null && plan().countsByCompletion()) {
         gate.watchConnection(http, decided);
       }
     }
