@@ -8,6 +8,7 @@ import io.limiter.micronaut.config.DenialConfiguration;
 import io.micronaut.context.AbstractMessageSource;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.MessageSource.MessageContext;
+import io.micronaut.context.StaticMessageSource;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
@@ -17,6 +18,7 @@ import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
 import jakarta.inject.Singleton;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -85,13 +87,28 @@ public class DenialMessages {
   private final BoundedCache<String, TextTemplate> templates =
       new BoundedCache<>(MAX_REMEMBERED, TextTemplate::parse);
 
+  /**
+   * The texts of keys, before their arguments are filled in. A flood of denials looks up the same
+   * few.
+   */
+  private final BoundedCache<Lookup, Optional<String>> texts =
+      new BoundedCache<>(MAX_REMEMBERED, this::lookUp);
+
+  private final boolean constant;
   private final LogThrottle failures = new LogThrottle();
 
+  /**
+   * @param source finds the text of a key
+   * @param sources all that it consults; texts are cached only if none of them is of the
+   *     application
+   */
   public DenialMessages(
       MessageSource source,
+      Collection<MessageSource> sources,
       LocaleResolver<HttpRequest<?>> locales,
       HttpLocaleResolutionConfiguration configuration) {
     this.source = source;
+    this.constant = sources.stream().allMatch(DenialMessages::isConstant);
     this.locales = locales;
     this.usual = configuration.getDefaultLocale();
     this.shipped = new ShippedMessages(configuration);
@@ -121,26 +138,34 @@ public class DenialMessages {
           .fill(name -> String.valueOf(values.getOrDefault(name, "{" + name + "}")));
     }
     Locale language = bound(language(request));
+    Lookup lookup = new Lookup(key, otherwise, language);
     try {
-      return find(key, source, language, arguments)
-          .or(() -> find(key(otherwise), source, language, arguments))
+      return (constant ? texts.get(lookup) : lookUp(lookup))
+          .map(text -> format(text, source, language, arguments))
           .orElse(otherwise);
     } catch (RuntimeException broken) {
       failures.report(LOG, "A MessageSource has failed, so the default message is used", broken);
-      return find(key(otherwise), shipped, language, arguments).orElse(otherwise);
+      return find(key(otherwise), shipped, language)
+          .map(text -> format(text, shipped, language, arguments))
+          .orElse(otherwise);
     }
   }
 
+  /** Messages of an application's own source may change at any time. */
+  private static boolean isConstant(MessageSource source) {
+    Class<?> type = source.getClass();
+    return type == ShippedMessages.class
+        || (type.getName().startsWith("io.micronaut.") && type != StaticMessageSource.class);
+  }
+
+  private Optional<String> lookUp(Lookup lookup) {
+    return find(lookup.key(), source, lookup.language())
+        .or(() -> find(key(lookup.otherwise()), source, lookup.language()));
+  }
+
   private static Optional<String> find(
-      @Nullable String key,
-      MessageSource source,
-      Locale language,
-      Supplier<Map<String, Object>> arguments) {
-    return key == null
-        ? Optional.empty()
-        : source
-            .getRawMessage(key, MessageContext.of(language))
-            .map(text -> format(text, source, language, arguments));
+      @Nullable String key, MessageSource source, Locale language) {
+    return key == null ? Optional.empty() : source.getRawMessage(key, MessageContext.of(language));
   }
 
   /** Most messages have no arguments, whose values take time, and nothing to be formatted. */
@@ -152,6 +177,13 @@ public class DenialMessages {
     Map<String, Object> values = text.indexOf('{') < 0 ? Map.of() : arguments.get();
     return source.interpolate(text, MessageContext.of(language, values));
   }
+
+  /**
+   * What a text depends on.
+   *
+   * @param otherwise the message to use if no source has the key
+   */
+  private record Lookup(String key, String otherwise, Locale language) {}
 
   /** The key, if the message is nothing else; null if it is a text. */
   private static @Nullable String key(String message) {

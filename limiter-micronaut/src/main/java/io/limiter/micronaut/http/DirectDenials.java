@@ -7,8 +7,6 @@ import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.exception.LimiterUnavailableException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.micronaut.context.BeanContext;
-import io.micronaut.context.MessageSource;
-import io.micronaut.context.StaticMessageSource;
 import io.micronaut.context.exceptions.BeanContextException;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
@@ -43,7 +41,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -136,29 +133,14 @@ final class DirectDenials {
         ResponseFilters.of(beans, server),
         handler
             .directBody()
-            .filter(
-                body ->
-                    areAll(JsonErrorResponseBodyProvider.class, DirectDenials::isUsual)
-                        && areAll(MessageSource.class, DirectDenials::isConstant))
+            .filter(body -> hasUsualErrors())
             .map(body -> new DenialBytes(handler, body, writers)));
   }
 
-  private boolean areAll(Class<?> type, Predicate<Object> are) {
-    return beans.getBeansOfType(type).stream().allMatch(are);
-  }
-
-  private static boolean isUsual(Object errorBodies) {
-    return errorBodies
-        .getClass()
-        .getPackageName()
-        .equals(JsonErrorResponseBodyProvider.class.getPackageName());
-  }
-
-  /** Messages of others may change at any time. */
-  private static boolean isConstant(Object messages) {
-    return messages.getClass() != StaticMessageSource.class
-        && (isOf(messages.getClass(), "io.micronaut.")
-            || isOf(messages.getClass(), "io.limiter.micronaut."));
+  private boolean hasUsualErrors() {
+    String usual = JsonErrorResponseBodyProvider.class.getPackageName();
+    return beans.getBeansOfType(JsonErrorResponseBodyProvider.class).stream()
+        .allMatch(errors -> errors.getClass().getPackageName().equals(usual));
   }
 
   /** The handler as the server finds it. */

@@ -84,37 +84,27 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
 
   /** A denied request and the contents of its response. */
   Denial denial(HttpRequest<?> request, LimitDeniedException denied) {
-    DenialText text = text(denied);
-    int status = text.status().orElseThrow();
-    String code = text.code().orElseThrow();
-    Denial withoutMessage = new Denial(request, denied, status, code, "");
-    return new Denial(request, denied, status, code, message(withoutMessage, text));
-  }
-
-  /**
-   * All parts. An annotation takes precedence over the configuration, but for the message of a call
-   * that no wait would help: other messages are about waiting.
-   */
-  private DenialText text(LimitDeniedException denied) {
-    DenialText text =
-        denied.text().or(configured.getOrDefault(denied.verdict().outcome(), DenialText.NONE));
-    return isNever(denied) ? DenialText.message(tooCostly).or(text) : text;
-  }
-
-  private static boolean isNever(LimitDeniedException denied) {
-    return denied.verdict().outcome() == Outcome.LIMITED && denied.verdict().tooCostly();
+    Outcome outcome = denied.verdict().outcome();
+    DenialText text = denied.text().or(configured.getOrDefault(outcome, DenialText.NONE));
+    String ownMessage = DenialText.ownMessage(outcome);
+    if (outcome == Outcome.LIMITED && denied.verdict().tooCostly()) {
+      // Also before the message of an annotation: other messages are about waiting.
+      text = DenialText.message(tooCostly).or(text);
+      ownMessage = DenialText.TOO_COSTLY;
+    }
+    Denial withoutMessage =
+        new Denial(request, denied, text.status().orElseThrow(), text.code().orElseThrow(), "");
+    String message = render(text.message().orElseThrow(), ownMessage, withoutMessage);
+    return new Denial(request, denied, withoutMessage.status(), withoutMessage.code(), message);
   }
 
   /** The message; the title of the status, if the application's source of messages has failed. */
-  private String message(Denial withoutMessage, DenialText text) {
-    LimitDeniedException denied = withoutMessage.cause();
+  private String render(String message, String ownMessage, Denial withoutMessage) {
     try {
       return Objects.requireNonNull(
           messages.render(
-              text.message().orElseThrow(),
-              isNever(denied)
-                  ? DenialText.TOO_COSTLY
-                  : DenialText.ownMessage(denied.verdict().outcome()),
+              message,
+              ownMessage,
               withoutMessage.request(),
               () -> Denial.Value.arguments(withoutMessage)),
           "it returned null: let it return a text");

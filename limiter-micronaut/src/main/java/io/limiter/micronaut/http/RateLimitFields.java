@@ -151,6 +151,9 @@ public class RateLimitFields {
   }
 
   private static boolean forbidsStoring(MutableHttpHeaders headers) {
+    if (!headers.contains(HttpHeaders.CACHE_CONTROL)) {
+      return false;
+    }
     for (String field : headers.getAll(HttpHeaders.CACHE_CONTROL)) {
       for (String directive : field.split(",")) {
         if (directive.trim().equalsIgnoreCase(NO_STORE)) {

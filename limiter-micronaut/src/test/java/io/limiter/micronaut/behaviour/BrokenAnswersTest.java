@@ -22,6 +22,7 @@ import io.micronaut.http.context.ServerRequestContext;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
 import jakarta.inject.Singleton;
 import java.net.http.HttpResponse;
+import java.util.Collection;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -171,10 +172,11 @@ class BrokenAnswersTest {
 
     OwnMessages(
         MessageSource source,
+        Collection<MessageSource> sources,
         LocaleResolver<HttpRequest<?>> locales,
         HttpLocaleResolutionConfiguration configuration,
         @Property(name = BROKEN) String broken) {
-      super(source, locales, configuration);
+      super(source, sources, locales, configuration);
       gives = broken.equals("messages-null");
     }
 

@@ -30,6 +30,7 @@ import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
 import jakarta.inject.Singleton;
 import java.net.http.HttpResponse;
+import java.util.Collection;
 import java.util.Map;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -48,9 +49,10 @@ class DenialReplacementsTest {
   static class Louder extends DenialMessages {
     Louder(
         MessageSource source,
+        Collection<MessageSource> sources,
         LocaleResolver<HttpRequest<?>> locales,
         HttpLocaleResolutionConfiguration configuration) {
-      super(source, locales, configuration);
+      super(source, sources, locales, configuration);
     }
 
     @Override

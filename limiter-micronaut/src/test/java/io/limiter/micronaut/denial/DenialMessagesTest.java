@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.micronaut.context.AbstractMessageSource;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.StaticMessageSource;
@@ -16,6 +17,7 @@ import io.micronaut.http.MutableHttpRequest;
 import io.micronaut.http.server.util.locale.CompositeHttpLocaleResolver;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
 import jakarta.inject.Singleton;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -97,15 +99,18 @@ class DenialMessagesTest {
   @Test
   void newLanguagesAreNotStoredWithoutBound() {
     Set<Locale> asked = ConcurrentHashMap.newKeySet();
+    MessageSource recording =
+        new StaticMessageSource() {
+          @Override
+          public Optional<String> getRawMessage(String code, MessageContext context) {
+            asked.add(context.getLocale());
+            return Optional.of("text");
+          }
+        };
     DenialMessages listened =
         new DenialMessages(
-            new StaticMessageSource() {
-              @Override
-              public Optional<String> getRawMessage(String code, MessageContext context) {
-                asked.add(context.getLocale());
-                return Optional.of("text");
-              }
-            },
+            recording,
+            List.of(recording),
             context.getBean(CompositeHttpLocaleResolver.class),
             context.getBean(HttpLocaleResolutionConfiguration.class));
     for (int i = 0; i < 2_000; i++) {
@@ -116,6 +121,30 @@ class DenialMessagesTest {
     }
 
     assertThat(asked).hasSizeLessThan(600).contains(Locale.ENGLISH, Locale.GERMAN);
+  }
+
+  @Test
+  void aTextOfTheApplicationsOwnSourceMayChange() {
+    MessageSource changing =
+        new AbstractMessageSource() {
+          private int calls;
+
+          @Override
+          public Optional<String> getRawMessage(String code, MessageContext context) {
+            return Optional.of("text " + ++calls);
+          }
+        };
+    DenialMessages rendered =
+        new DenialMessages(
+            changing,
+            List.of(changing),
+            context.getBean(CompositeHttpLocaleResolver.class),
+            context.getBean(HttpLocaleResolutionConfiguration.class));
+
+    assertThat(rendered.render("{any}", OTHERWISE, HttpRequest.GET("/"), Map::of))
+        .isEqualTo("text 1");
+    assertThat(rendered.render("{any}", OTHERWISE, HttpRequest.GET("/"), Map::of))
+        .isEqualTo("text 2");
   }
 
   @Test
