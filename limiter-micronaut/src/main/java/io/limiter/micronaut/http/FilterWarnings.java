@@ -95,7 +95,7 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
 
   private boolean limitsRoutes() {
     return !settings.current().routes().isEmpty()
-        || !plans.methods(LimitPlan::decidedByRequest).isEmpty();
+        || !plans.current().methods(LimitPlan::decidedByRequest).isEmpty();
   }
 
   private int orderOfBean(BeanDefinition<?> filter) {

@@ -41,7 +41,7 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
 
   @Override
   public void onApplicationEvent(StartupEvent started) {
-    List<String> methods = plans.methods(LimitPlan::countsUsers);
+    List<String> methods = plans.current().methods(LimitPlan::countsUsers);
     if (!methods.isEmpty() && !hasSecurity()) {
       LOG.warn(
           "micronaut-security is missing or disabled, but methods count users (limitType = USER_ID): {} ({}). Unless a filter of the application sets the principal before the gate, whose order is {}, their callers are counted by address: add micronaut-security, or annotate that filter with @Order({})",

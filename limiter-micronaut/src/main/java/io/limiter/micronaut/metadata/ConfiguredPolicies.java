@@ -101,7 +101,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   @Override
   public void onApplicationEvent(StartupEvent started) {
     LimitSettings settings = configured.current();
-    Set<String> names = check(settings, plans.policyNames(), plans::ruleNames);
+    Set<String> names = check(settings, plans.current().policyNames(), plans.current()::ruleNames);
     plans.limitRoutes();
     configured.prepare(settings, names).run();
     log(settings);
@@ -151,7 +151,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     if (!known.contains(policy)) {
       throw unknown(settings, known);
     }
-    if (!policies.contains(policy) && !plans.policyNames().contains(policy)) {
+    if (!policies.contains(policy) && !plans.current().policyNames().contains(policy)) {
       rejectForCode(settings);
     }
     if (!settings.members().isFalse(PolicyMember.ENABLED)) {
@@ -209,7 +209,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
    */
   private Set<String> allNames() {
     plans.planAll();
-    Set<String> names = plans.policyNames();
+    Set<String> names = plans.current().policyNames();
     context.getBeansOfType(Policy.class).forEach(policy -> names.add(policy.name()));
     return names;
   }
@@ -226,7 +226,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   /** Logs where numbers come from, and what is off since the last time. */
   void log(LimitSettings read) {
     Set<String> off = new TreeSet<>();
-    for (String policy : plans.policyNames()) {
+    for (String policy : plans.current().policyNames()) {
       PolicyDefinition own = read.of(policy);
       if (LOG.isDebugEnabled()) {
         own.settings().forEach(setting -> LOG.debug("Policy '{}': {}", policy, setting));
@@ -244,10 +244,12 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     if (!variables.equals(unused)) {
       Set<String> known = new TreeSet<>();
       plans
+          .current()
           .policyNames()
           .forEach(
               policy ->
-                  known.addAll(PoliciesConfiguration.variables(policy, plans.ruleNames(policy))));
+                  known.addAll(
+                      PoliciesConfiguration.variables(policy, plans.current().ruleNames(policy))));
       variables.forEach(
           variable ->
               LOG.warn(
@@ -284,7 +286,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
 
   /** Logs what annotations leave open. */
   private void logLeftOpen() {
-    List<String> methods = plans.methods(LimitPlan::isCountedByChoice);
+    List<String> methods = plans.current().methods(LimitPlan::isCountedByChoice);
     if (!methods.isEmpty()) {
       LOG.info(
           "Methods that count only by a header or an argument: {} ({}); {}",
@@ -292,7 +294,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
           PlanRegistry.listed(methods),
           COUNTED_BY_CHOICE);
     }
-    List<String> guards = plans.duplicatesByDefault();
+    List<String> guards = plans.current().duplicatesByDefault();
     if (!guards.isEmpty()) {
       LOG.info(
           "Methods that compare submissions by the default of @Duplicate: {} ({}). Set by or key to change that",
@@ -371,14 +373,14 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
         SettingSources sources = SettingSources.of(policies.context.getEnvironment());
         fixed.check(sources);
         LimitSettings read = configuration.read(sources, all, mine);
-        Map<String, List<Rule>> before = plans.rules();
+        Map<String, List<Rule>> before = plans.current().rules();
         plans.replan(
             read,
             (names, rules) -> configuration.prepare(read, policies.check(read, names, rules)));
         shared = Map.copyOf(all);
         own = Map.copyOf(mine);
         policies.log(read);
-        publish(before, plans.rules());
+        publish(before, plans.current().rules());
         fixed.logChangedSinceStart();
         LOG.info("The limits of the refreshed configuration are in effect");
         return Optional.empty();

@@ -15,7 +15,6 @@ import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.util.SupplierUtil;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -39,32 +38,24 @@ public final class LimitPlan {
   /** Of one plan. */
   private static final int MAX_PARTS = 64;
 
-  private final String method;
+  private final Method method;
   private final List<PolicyPlan> policies;
-  private final boolean guarded;
-  private final boolean takesVerdict;
   private final boolean exempts;
-  private final LimitPlan whole; // this plan, unless it is a part of another
 
   // What follows from the policies.
-  private final Policy policy;
   private final List<PlannedCharge> charges;
-  private final int[] units; // of each charge; 0 if the arguments of a call determine them
+  private final Optional<DuplicateGuard> duplicates;
+  private final Policy policy;
   private final Map<String, PolicyPlan> byRule = new HashMap<>();
-  private final Map<String, DenialText> texts = new HashMap<>();
-  private final @Nullable PolicyPlan guard;
   private final CompletionPlan outcomes;
-  private final List<Condition> conditions;
-  private final Map<String, LimitPlan> tiers = new HashMap<>();
   private final boolean observed;
   private final boolean observesSome;
-  private final boolean countsUsers;
-  private final boolean decidedByRequest;
-  private final boolean beforeSecurity;
   private final boolean waits;
   private final boolean countsByCompletion;
 
-  // By the conditions that do not limit a call.
+  // Its parts: of callers of a tier, of calls that some conditions do not select, of exempt
+  // callers.
+  private final Map<String, LimitPlan> tiers = new HashMap<>();
   private final BoundedCache<Set<Condition>, LimitPlan> parts =
       new BoundedCache<>(MAX_PARTS, this::without);
   private final Supplier<LimitPlan> ofExempt =
@@ -72,51 +63,64 @@ public final class LimitPlan {
           () -> charges().isEmpty() ? this : part(PolicyPlan::withoutRules, false));
 
   /**
-   * @param method the method's class, name and parameter types
-   * @param policies one or more; only of a part may all of them be empty
+   * What a plan and its parts have in common.
+   *
+   * @param description the method's class, name and parameter types
    * @param guarded whether the method is guarded; without, the gate alone limits a route
    * @param takesVerdict whether the method has a parameter for the verdict
-   * @param exempts whether there are callers without limits
+   * @param conditions that select the part that applies to a call; each once
+   * @param countsUsers whether something counts the user who is logged in
+   * @param beforeSecurity whether the gate decides before security
+   * @param decidedByRequest whether the request alone decides
+   */
+  private record Method(
+      String description,
+      boolean guarded,
+      boolean takesVerdict,
+      List<Condition> conditions,
+      boolean countsUsers,
+      boolean beforeSecurity,
+      boolean decidedByRequest) {
+
+    static Method of(
+        String description, boolean guarded, boolean takesVerdict, List<PolicyPlan> policies) {
+      List<Condition> conditions =
+          policies.stream().flatMap(PolicyPlan::conditions).distinct().toList();
+      List<SubjectSource> sources = policies.stream().flatMap(PolicyPlan::sources).toList();
+      boolean needsArguments =
+          conditions.stream().anyMatch(Condition::needsArguments)
+              || sources.stream().anyMatch(SubjectSource::needsArguments)
+              || policies.stream().anyMatch(PolicyPlan::chargesByArguments);
+      return new Method(
+          description,
+          guarded,
+          takesVerdict,
+          conditions,
+          sources.stream().anyMatch(source -> source.kind() == SubjectSource.Kind.USER),
+          policies.stream().anyMatch(each -> each.beforeSecurity().isPresent()),
+          !needsArguments);
+    }
+  }
+
+  /**
    * @param whole the plan of which this is a part; null if it is none
    */
   private LimitPlan(
-      String method,
-      List<PolicyPlan> policies,
-      boolean guarded,
-      boolean takesVerdict,
-      boolean exempts,
-      @Nullable LimitPlan whole) {
+      Method method, List<PolicyPlan> policies, boolean exempts, @Nullable LimitPlan whole) {
     this.method = method;
-    this.policies = distinct(policies);
-    this.guarded = guarded;
-    this.takesVerdict = takesVerdict;
+    this.policies = policies;
     this.exempts = exempts;
-    this.whole = whole == null ? this : whole.whole;
-    this.charges = this.policies.stream().flatMap(each -> each.charges().stream()).toList();
-    this.units = charges.stream().mapToInt(PlannedCharge::units).toArray();
-    this.policies.forEach(
-        each -> {
-          each.ruleNames().forEach(rule -> byRule.put(rule, each));
-          texts.putAll(each.texts());
-        });
-    this.guard =
-        this.policies.stream()
-            .filter(each -> each.duplicates().isPresent())
-            .findFirst()
-            .orElse(null);
+    this.charges = policies.stream().flatMap(each -> each.charges().stream()).toList();
+    this.duplicates = policies.stream().flatMap(each -> each.duplicates().stream()).findFirst();
     this.policy =
-        charges.isEmpty() && guard == null && whole != null
+        whole != null && charges.isEmpty() && duplicates.isEmpty()
             ? whole.policy // nothing is charged by it
-            : policyOfAll();
-    this.observed = this.policies.stream().allMatch(each -> each.observed() || each.isEmpty());
-    this.observesSome = this.policies.stream().anyMatch(PolicyPlan::observed);
-    this.outcomes = CompletionPlan.of(this.policies);
-    this.conditions = this.policies.stream().flatMap(PolicyPlan::conditions).distinct().toList();
-    this.countsUsers = sources().anyMatch(source -> source.kind() == SubjectSource.Kind.USER);
-    this.beforeSecurity =
-        this.policies.stream().anyMatch(each -> each.beforeSecurity().isPresent());
-    this.decidedByRequest = !needsArguments();
-    this.policies.stream()
+            : policyOf(policies);
+    policies.forEach(each -> each.ruleNames().forEach(rule -> byRule.put(rule, each)));
+    this.outcomes = CompletionPlan.of(policies);
+    this.observed = policies.stream().allMatch(each -> each.observed() || each.isEmpty());
+    this.observesSome = policies.stream().anyMatch(PolicyPlan::observed);
+    policies.stream()
         .flatMap(each -> each.tiers().keySet().stream())
         .distinct()
         .forEach(
@@ -124,13 +128,17 @@ public final class LimitPlan {
     this.waits = outcomes.waits() || tiers.values().stream().anyMatch(LimitPlan::waits);
     this.countsByCompletion =
         outcomes.decide()
-            || guard != null
+            || duplicates.isPresent()
             || tiers.values().stream().anyMatch(LimitPlan::countsByCompletion);
   }
 
   /**
    * The plan of a method.
    *
+   * @param method the method's class, name and parameter types
+   * @param policies one or more, nearest to the method first
+   * @param guarded whether the method is guarded; without, the gate alone limits a route
+   * @param takesVerdict whether the method has a parameter for the verdict
    * @param exempts whether there are callers without limits
    */
   public static LimitPlan of(
@@ -139,7 +147,9 @@ public final class LimitPlan {
       boolean guarded,
       boolean takesVerdict,
       boolean exempts) {
-    return new LimitPlan(method, policies, guarded, takesVerdict, exempts, null);
+    List<PolicyPlan> distinct = distinct(policies);
+    return new LimitPlan(
+        Method.of(method, guarded, takesVerdict, distinct), distinct, exempts, null);
   }
 
   private static List<PolicyPlan> distinct(List<PolicyPlan> policies) {
@@ -147,29 +157,22 @@ public final class LimitPlan {
     return policies.stream().map(each -> each.withDistinctNames(names)).toList();
   }
 
-  private Stream<SubjectSource> sources() {
-    return policies.stream().flatMap(PolicyPlan::sources);
-  }
-
-  private boolean needsArguments() {
-    return conditions.stream().anyMatch(Condition::needsArguments)
-        || sources().anyMatch(SubjectSource::needsArguments)
-        || charges.stream().anyMatch(planned -> planned.cost().needsArguments())
-        || duplicates().filter(by -> by.submission().needsArguments()).isPresent();
-  }
-
   /** Observed policies decide nothing, so the store is asked as the others configure it. */
-  private Policy policyOfAll() {
+  private static Policy policyOf(List<PolicyPlan> policies) {
     List<PolicyPlan> deciding = policies.stream().filter(each -> !each.isEmpty()).toList();
     List<String> enforced =
         deciding.stream().filter(each -> !each.observed()).map(PolicyPlan::name).toList();
+    List<PlannedCharge> charges =
+        deciding.stream().flatMap(each -> each.charges().stream()).toList();
+    Optional<DuplicateGuard> duplicates =
+        deciding.stream().flatMap(each -> each.duplicates().stream()).findFirst();
     Map<String, String> codeNames = new HashMap<>();
     policies.forEach(each -> codeNames.putAll(each.otherNames()));
     return new Policy(
         policies.get(0).name(),
-        charges.isEmpty() ? duplicates().orElseThrow().limit() : charges.get(0).limit(),
+        charges.isEmpty() ? duplicates.orElseThrow().limit() : charges.get(0).limit(),
         charges.stream().map(PlannedCharge::rules).toList(),
-        duplicates().map(DuplicateGuard::stack),
+        duplicates.map(DuplicateGuard::stack),
         enforced.isEmpty() ? deciding.stream().map(PolicyPlan::name).toList() : enforced,
         codeNames,
         List.of());
@@ -192,7 +195,7 @@ public final class LimitPlan {
 
   /** The conditions that select the part of this plan that applies to a call; each once. */
   public List<Condition> conditions() {
-    return whole.conditions;
+    return method.conditions();
   }
 
   /** The plan for a call that some conditions select. */
@@ -218,7 +221,7 @@ public final class LimitPlan {
 
   private LimitPlan part(Function<PolicyPlan, PolicyPlan> change, boolean someExempt) {
     return new LimitPlan(
-        method, policies.stream().map(change).toList(), guarded, takesVerdict, someExempt, this);
+        method, distinct(policies.stream().map(change).toList()), someExempt, this);
   }
 
   /**
@@ -228,24 +231,24 @@ public final class LimitPlan {
    */
   LimitPlan and(LimitPlan other) {
     return of(
-        method,
+        method(),
         Stream.concat(policies.stream(), other.policies.stream()).toList(),
-        guarded || other.guarded,
-        takesVerdict,
+        isGuarded() || other.isGuarded(),
+        takesVerdict(),
         exempts || other.exempts);
   }
 
   /** Whether it cannot be combined with every other plan. */
   boolean isExclusive() {
-    return guard != null || beforeSecurity || waits || countsUsers;
+    return duplicates.isPresent() || beforeSecurity() || waits || countsUsers();
   }
 
   /** Why it cannot be decided together with another plan; empty if it can. */
   Optional<String> obstacle(LimitPlan other) {
-    if (guard != null && other.guard != null) {
+    if (duplicates.isPresent() && other.duplicates.isPresent()) {
       return Optional.of("both have a duplicate guard, but one call is one submission");
     }
-    if ((beforeSecurity && other.countsUsers) || (other.beforeSecurity && countsUsers)) {
+    if ((beforeSecurity() && other.countsUsers()) || (other.beforeSecurity() && countsUsers())) {
       return Optional.of(
           "one is decided before security and the other counts the user, who is known only after it");
     }
@@ -256,7 +259,7 @@ public final class LimitPlan {
 
   /** The method's class, name and parameter types; of no method, the name of its policy. */
   public String method() {
-    return method;
+    return method.description();
   }
 
   /** Its policies, nearest to the method first. */
@@ -276,14 +279,8 @@ public final class LimitPlan {
     return charges;
   }
 
-  /** The texts of denials, by the name of the rule that denies. */
-  public Map<String, DenialText> texts() {
-    return Collections.unmodifiableMap(texts);
-  }
-
   public Optional<DuplicateGuard> duplicates() {
-    PolicyPlan guarding = guard;
-    return guarding == null ? Optional.empty() : guarding.duplicates();
+    return duplicates;
   }
 
   /**
@@ -291,7 +288,7 @@ public final class LimitPlan {
    * the method begins. If not, only its response shows how it ends.
    */
   public boolean isGuarded() {
-    return guarded;
+    return method.guarded();
   }
 
   /** The effects of the end of its calls. */
@@ -304,12 +301,12 @@ public final class LimitPlan {
    * body is read.
    */
   public boolean decidedByRequest() {
-    return whole.decidedByRequest;
+    return method.decidedByRequest();
   }
 
   /** Whether a rule, or the duplicate guard, counts the user who is logged in, by USER_ID. */
   public boolean countsUsers() {
-    return whole.countsUsers;
+    return method.countsUsers();
   }
 
   /** A header that one of its rules counts by. */
@@ -328,12 +325,12 @@ public final class LimitPlan {
 
   /** Whether the gate decides before security, so that security does not see denied requests. */
   public boolean beforeSecurity() {
-    return whole.beforeSecurity;
+    return method.beforeSecurity();
   }
 
   /** After which outcomes a submission may be made again. */
   public DuplicateGuard.Release release() {
-    return duplicates().map(DuplicateGuard::release).orElse(DuplicateGuard.Release.NEVER);
+    return duplicates.map(DuplicateGuard::release).orElse(DuplicateGuard.Release.NEVER);
   }
 
   /**
@@ -349,7 +346,7 @@ public final class LimitPlan {
    * completion nor its arguments matter.
    */
   public boolean endsAtGate() {
-    return !countsByCompletion && !waits && !takesVerdict;
+    return !countsByCompletion && !waits && !takesVerdict();
   }
 
   /** Whether a call may have to wait for its turn; of a plan with tiers, in one of them. */
@@ -359,7 +356,7 @@ public final class LimitPlan {
 
   /** Whether the method has a parameter for the verdict. */
   public boolean takesVerdict() {
-    return takesVerdict;
+    return method.takesVerdict();
   }
 
   /** Whether all its policies are only observed, so that it denies no call. */
@@ -377,7 +374,7 @@ public final class LimitPlan {
         }
       }
     }
-    return observed || verdict.allowed() || takesVerdict;
+    return observed || verdict.allowed() || takesVerdict();
   }
 
   /**
@@ -396,9 +393,12 @@ public final class LimitPlan {
 
   /** The policy that denies a call; the first enforced one where none does by itself. */
   public PolicyPlan denying(Verdict verdict) {
-    PolicyPlan guarding = guard;
-    if (verdict.outcome() == Outcome.DUPLICATE && guarding != null) {
-      return guarding;
+    if (verdict.outcome() == Outcome.DUPLICATE) {
+      for (PolicyPlan each : policies) {
+        if (each.duplicates().isPresent()) {
+          return each;
+        }
+      }
     }
     boolean banned = verdict.outcome() == Outcome.BANNED;
     Optional<PolicyPlan> byRules =
@@ -420,26 +420,26 @@ public final class LimitPlan {
   public DenialText text(Verdict verdict) {
     return switch (verdict.outcome()) {
       case BANNED -> DenialText.NONE;
-      case DUPLICATE -> duplicates().map(DuplicateGuard::text).orElse(DenialText.NONE);
+      case DUPLICATE -> duplicates.map(DuplicateGuard::text).orElse(DenialText.NONE);
       default -> {
-        Optional<RuleVerdict> longest = verdict.denying();
-        yield texts.isEmpty() || longest.isEmpty()
+        String rule = verdict.denying().map(longest -> longest.rule().name()).orElse("");
+        PolicyPlan denying = byRule.get(rule);
+        yield denying == null
             ? DenialText.NONE
-            : texts.getOrDefault(longest.get().rule().name(), DenialText.NONE);
+            : denying.texts().getOrDefault(rule, DenialText.NONE);
       }
     };
   }
 
   /** The request to the store for one call; empty if the call is charged nothing. */
   public Optional<LimitRequest> request(CallValues call) {
-    Optional<DuplicateGuard> duplicates = duplicates();
     Optional<String> content = duplicates.flatMap(guarding -> guarding.submission().content(call));
     List<Charge> taken = new ArrayList<>(charges.size());
     Cost priced = Cost.ONE;
     int computed = 1;
-    for (int i = 0; i < units.length; i++) {
+    for (int i = 0; i < charges.size(); i++) {
       PlannedCharge planned = charges.get(i);
-      int fixed = units[i];
+      int fixed = planned.units();
       if (fixed == 0 && !planned.cost().equals(priced)) { // once for those of one annotation
         priced = planned.cost();
         computed = call.units(priced.byArguments().orElseThrow());
@@ -470,12 +470,12 @@ public final class LimitPlan {
         submitter == null
             ? StateKey.of(guarding.limit(), call.subject(guarding.submitter()))
             : submitter;
-    return content.map(text -> guarding.charge(key, method, text));
+    return content.map(text -> guarding.charge(key, method(), text));
   }
 
   @Override
   public String toString() {
-    return method
+    return method()
         + policies.stream().map(PolicyPlan::name).collect(Collectors.joining(", ", " [", "]"));
   }
 }

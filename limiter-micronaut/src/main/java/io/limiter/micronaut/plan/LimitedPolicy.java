@@ -13,7 +13,7 @@ import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
-import io.limiter.micronaut.plan.PlanRegistry.OnMethod;
+import io.limiter.micronaut.plan.PlanGeneration.OnMethod;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;

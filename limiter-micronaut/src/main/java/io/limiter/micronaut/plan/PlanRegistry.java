@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
-import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.Limited;
 import io.limiter.micronaut.config.LimitSettings;
-import io.limiter.micronaut.config.LimitSettings.Route;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.PolicyChanges;
 import io.limiter.micronaut.definition.LimitedMethod;
@@ -15,16 +13,12 @@ import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Written;
-import io.limiter.micronaut.plan.MethodPlanner.Planned;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.BeanProvider;
-import io.micronaut.context.annotation.Bean;
-import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.context.exceptions.NonUniqueBeanException;
 import io.micronaut.context.processor.ExecutableMethodProcessor;
-import io.micronaut.core.annotation.AnnotationUtil;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.util.StringUtils;
 import io.micronaut.http.HttpRequest;
@@ -39,30 +33,18 @@ import io.micronaut.web.router.RouteAttributes;
 import io.micronaut.web.router.RouteMatch;
 import io.micronaut.web.router.Router;
 import jakarta.inject.Singleton;
-import java.lang.ref.ReferenceQueue;
-import java.lang.ref.WeakReference;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
-import java.util.TreeSet;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BiFunction;
 import java.util.function.Function;
-import java.util.function.Predicate;
-import java.util.function.Supplier;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
- * The plans of all limited methods, each built once. Methods of beans are planned when the context
- * starts, so that a mistake in an annotation stops the start; those of beans that a factory makes
- * are planned when they are first called.
+ * Finds the plans of limited methods. Methods of beans are planned when the context starts, so that
+ * a mistake in an annotation stops the start; those of beans that a factory makes are planned when
+ * they are first called.
  */
 @Internal
 @Singleton
@@ -83,8 +65,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   private final BeanContext beans;
   private final BeanProvider<Router> router;
   private final String contextPath;
-  private final ReferenceQueue<ExecutableMethod<?, ?>> gone = new ReferenceQueue<>();
-  private volatile Generation current;
+  private volatile PlanGeneration current;
 
   PlanRegistry(
       Source source,
@@ -101,69 +82,17 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
             .map(path -> StringUtils.prependUri("/", path))
             .map(path -> path.endsWith("/") ? path.substring(0, path.length() - 1) : path)
             .orElse("");
-    this.current = new Generation(policies.current());
+    this.current = new PlanGeneration(source, policies.current());
   }
-
-  /** The plans by the settings of one moment. */
-  private static final class Generation {
-
-    final LimitSettings settings;
-    final SharedLimits shared = new SharedLimits();
-    // By the names of the tiers that the settings have.
-    final Map<String, SharedLimits> sharedInTiers = new TreeMap<>();
-    // By their identity hashes; of two methods with one hash the last that was looked up. Bounded
-    // by the methods of beans that are still in use.
-    final Map<Integer, KnownMethod> known = new ConcurrentHashMap<>();
-    // Bounded by the number of limited methods in the application.
-    final Map<AnnotatedMethod, LimitedBy> plans = new ConcurrentHashMap<>();
-    // The policies of those methods, with the disabled ones.
-    final Set<String> ofMethods = ConcurrentHashMap.newKeySet();
-    volatile RouteLimits routes = RouteLimits.NONE;
-    // Bounded by the number of policies.
-    final Map<String, LimitedBy> configured = new ConcurrentHashMap<>();
-
-    Generation(LimitSettings settings) {
-      this.settings = settings;
-      settings.tiers().forEach(tier -> sharedInTiers.put(tier, new SharedLimits()));
-    }
-
-    Stream<LimitPlan> all() {
-      return plans.values().stream().flatMap(planned -> planned.plan().stream());
-    }
-  }
-
-  /**
-   * A method, identified by this very object, and its plan: the look-up of each request hashes
-   * nothing else. Micronaut makes one or two objects for each method of a singleton, and one for
-   * each bean of another scope, so a bean of a request must not stay in memory for its methods.
-   */
-  private static final class KnownMethod extends WeakReference<ExecutableMethod<?, ?>> {
-
-    final int hash;
-    final Optional<LimitPlan> plan;
-
-    KnownMethod(
-        ExecutableMethod<?, ?> method,
-        int hash,
-        Optional<LimitPlan> plan,
-        ReferenceQueue<ExecutableMethod<?, ?>> gone) {
-      super(method, gone);
-      this.hash = hash;
-      this.plan = plan;
-    }
-  }
-
-  /**
-   * A method and what limits it: a factory may make two beans of one class with different limits.
-   *
-   * @param bean the type of its bean: of a method that two types inherit, each counts by itself
-   */
-  private record AnnotatedMethod(
-      ExecutableMethod<?, ?> method, Class<?> bean, List<String> annotations) {}
 
   @Override
   public void process(BeanDefinition<?> bean, ExecutableMethod<?, ?> method) {
-    var unused = find(method, () -> written(bean.getBeanType()), current);
+    var unused = current.of(method, () -> written(bean.getBeanType()));
+  }
+
+  /** The plans by the settings in use. */
+  public PlanGeneration current() {
+    return current;
   }
 
   /** The plan of a method; empty if it is not limited. */
@@ -175,11 +104,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
    * @param target the bean, or anything else if it is not known
    */
   private Optional<LimitPlan> of(ExecutableMethod<?, ?> method, Object target) {
-    Generation generation = current;
-    KnownMethod known = generation.known.get(System.identityHashCode(method));
-    return known != null && known.refersTo(method)
-        ? known.plan
-        : find(method, () -> beanOf(method, target), generation);
+    return current.of(method, () -> beanOf(method, target));
   }
 
   private Class<?> beanOf(ExecutableMethod<?, ?> method, Object target) {
@@ -209,7 +134,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   }
 
   /** The start names a method by its bean, a request does not: else it would be planned twice. */
-  private static ExecutableMethod<?, ?> unnamed(ExecutableMethod<?, ?> method) {
+  static ExecutableMethod<?, ?> unnamed(ExecutableMethod<?, ?> method) {
     return method instanceof DelegatingExecutableMethod<?, ?> named ? named.getTarget() : method;
   }
 
@@ -245,13 +170,11 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   public synchronized void replan(
       LimitSettings settings,
       BiFunction<Set<String>, Function<String, Set<String>>, Runnable> check) {
-    Generation next = new Generation(settings);
-    current.plans.keySet().forEach(limits -> plan(limits, next));
-    Runnable use = check.apply(policyNames(next), policy -> ruleNames(policy, next));
-    next.routes = routes(next);
-    ShapeChanges.warn(
-        policies(current, current.settings.policies()).toList(),
-        policies(next, settings.policies()).toList());
+    PlanGeneration next = new PlanGeneration(source, settings);
+    next.planMethodsOf(current);
+    Runnable use = check.apply(next.policyNames(), next::ruleNames);
+    next.limitRoutes(contextPath, () -> methodPaths(next));
+    ShapeChanges.warn(current.policies(), next.policies());
     current = next;
     use.run();
   }
@@ -266,7 +189,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     if (found != null) {
       return found instanceof LimitPlan plan ? Optional.of(plan) : Optional.empty();
     }
-    Generation generation = current;
+    PlanGeneration generation = current;
     RouteMatch<?> match = RouteAttributes.getRouteMatch(request).orElse(null);
     Optional<LimitPlan> plan = Optional.empty();
     if (match instanceof MethodExecutionHandle<?, ?> handle) {
@@ -276,9 +199,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
         plan = Optional.empty();
       }
     }
-    if (generation.routes != RouteLimits.NONE) {
-      plan = generation.routes.of(request, plan);
-    }
+    plan = generation.ofPath(request, plan);
     if (match != null || plan.isPresent()) {
       request.setAttribute(ROUTE, plan.isPresent() ? plan.get() : NOT_LIMITED);
     }
@@ -291,42 +212,21 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
    * @throws ConfigurationException if a route names another policy
    */
   public void limitRoutes() {
-    Generation generation = current;
-    generation.routes = routes(generation);
-  }
-
-  private RouteLimits routes(Generation generation) {
-    List<RouteLimits.LimitedPath> limits = new ArrayList<>();
-    for (Route route : generation.settings.routes()) {
-      Origin named = route.policy();
-      String policy = named.value();
-      if (!exists(generation.settings.of(policy), generation)) {
-        throw named.mistake(
-            generation.ofMethods.contains(policy)
-                ? "this policy belongs to annotated methods: define rules for a policy of another name under %s"
-                    .formatted(PoliciesConfiguration.PREFIX)
-                : "no policy of this name has rules: write them under %s.%s.rules, or set duplicate.enabled there"
-                    .formatted(PoliciesConfiguration.PREFIX, policy));
-      }
-      configured(policy, generation) // none if it is disabled
-          .ifPresent(plan -> limits.add(new RouteLimits.LimitedPath(route, plan, contextPath)));
-    }
-    RouteLimits routes = limits.isEmpty() ? RouteLimits.NONE : new RouteLimits(List.copyOf(limits));
-    routes.requireCombinable(() -> methodPaths(generation));
-    return routes;
+    PlanGeneration generation = current;
+    generation.limitRoutes(contextPath, () -> methodPaths(generation));
   }
 
   /** The paths of the methods that are limited by annotations. */
-  private List<RouteLimits.LimitedPath> methodPaths(Generation generation) {
+  private List<RouteLimits.LimitedPath> methodPaths(PlanGeneration generation) {
     return router
         .get()
         .uriRoutes()
         .flatMap(
             route ->
-                find(
-                    route.getTargetMethod().getExecutableMethod(),
-                    () -> written(route.getTargetMethod().getDeclaringType()),
-                    generation)
+                generation
+                    .of(
+                        route.getTargetMethod().getExecutableMethod(),
+                        () -> written(route.getTargetMethod().getDeclaringType()))
                     .map(plan -> new RouteLimits.LimitedPath(route, plan))
                     .stream())
         .toList();
@@ -346,7 +246,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
       for (BeanDefinition<?> definition : withTarget(bean)) {
         definition.getExecutableMethods().stream()
             .filter(method -> method.hasStereotype(Limited.class))
-            .forEach(method -> find(method, () -> written(bean.getBeanType()), current));
+            .forEach(method -> current.of(method, () -> written(bean.getBeanType())));
       }
     }
   }
@@ -367,248 +267,10 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     }
   }
 
-  /**
-   * A policy on a method.
-   *
-   * @param method the method; of a policy that exists only in settings, its name
-   */
-  record OnMethod(String method, PolicyPlan policy) {}
-
-  /** The policies of this name, of the methods that are planned by now; by their methods. */
-  List<OnMethod> named(String policy) {
-    return policies(current, Set.of(policy))
-        .filter(each -> each.policy().name().equals(policy))
-        .toList();
-  }
-
-  /**
-   * The policies of the methods, and some that may exist only in settings; by their methods.
-   *
-   * @param configured the names of the latter
-   */
-  private Stream<OnMethod> policies(Generation generation, Set<String> configured) {
-    Stream<LimitPlan> ofMethods =
-        generation.plans.entrySet().stream()
-            .filter(planned -> !makesBean(planned.getKey().method()))
-            .flatMap(planned -> planned.getValue().plan().stream());
-    return Stream.concat(
-            ofMethods,
-            configured.stream().flatMap(policy -> configured(policy, generation).stream()))
-        .flatMap(
-            plan -> plan.policies().stream().map(policy -> new OnMethod(plan.method(), policy)))
-        .sorted(Comparator.comparing(OnMethod::method));
-  }
-
-  /** The tier of callers without another; empty if those have the usual rules. */
-  Optional<String> usualTier() {
-    return current.settings.usualTier();
-  }
-
-  /** The plan of a policy that exists only in the configuration; empty if there is none. */
-  public Optional<LimitPlan> configured(String policy) {
-    return configured(policy, current);
-  }
-
-  private Optional<LimitPlan> configured(String policy, Generation generation) {
-    return configuredBy(policy, generation).plan();
-  }
-
-  private LimitedBy configuredBy(String policy, Generation generation) {
-    PolicyDefinition settings = generation.settings.of(policy);
-    return exists(settings, generation)
-        ? generation.configured.computeIfAbsent(
-            policy,
-            name ->
-                built(
-                    generation,
-                    name,
-                    false,
-                    false,
-                    changes ->
-                        MethodPlanner.plan(
-                            source.parts(),
-                            PolicyDefinition.of(name, settings.members().place()),
-                            changes)))
-        : LimitedBy.NOTHING;
-  }
-
-  /**
-   * Whether settings alone make a policy: its rules do, and a duplicate guard where a route names
-   * the policy. Without one its name may be a mistake.
-   */
-  private static boolean exists(PolicyDefinition policy, Generation generation) {
-    boolean limits =
-        policy.rules().isPresent()
-            || (policy.members().isTrue(PolicyMember.DUPLICATE)
-                && generation.settings.routes().stream()
-                    .anyMatch(route -> route.policy().value().equals(policy.name())));
-    return limits && !generation.ofMethods.contains(policy.name());
-  }
-
-  /**
-   * Whether a method of a factory makes a bean: a limit on it holds for the methods of that bean,
-   * which have its annotations, too.
-   */
-  private static boolean makesBean(ExecutableMethod<?, ?> method) {
-    return method.getDeclaringType().isAnnotationPresent(Factory.class)
-        && (method.hasDeclaredStereotype(Bean.class)
-            || method.hasDeclaredStereotype(AnnotationUtil.SCOPE));
-  }
-
-  /**
-   * The names of the policies of all methods that are planned by now, and of those that exist only
-   * in the configuration.
-   */
-  public Set<String> policyNames() {
-    return policyNames(current);
-  }
-
-  private Set<String> policyNames(Generation generation) {
-    Set<String> names = new TreeSet<>(generation.ofMethods);
-    generation
-        .settings
-        .policies()
-        .forEach(policy -> names.addAll(configuredBy(policy, generation).ruleNames().keySet()));
-    return names;
-  }
-
-  /**
-   * The names of the rules of a policy that single settings may change, of the methods that are
-   * planned by now.
-   */
-  public Set<String> ruleNames(String policy) {
-    return ruleNames(policy, current);
-  }
-
-  private static Set<String> ruleNames(String policy, Generation generation) {
-    return Stream.concat(
-            generation.plans.values().stream(), generation.configured.values().stream())
-        .flatMap(limited -> limited.ruleNames().getOrDefault(policy, Set.of()).stream())
-        .collect(Collectors.toCollection(TreeSet::new));
-  }
-
-  /** The rules of all policies that are planned by now, by the policies' names. */
-  public Map<String, List<Rule>> rules() {
-    Generation generation = current;
-    Map<String, List<Rule>> rules = new TreeMap<>();
-    for (OnMethod each : policies(generation, generation.settings.policies()).toList()) {
-      for (PlannedCharge charge : each.policy().charges()) {
-        rules
-            .computeIfAbsent(each.policy().name(), any -> new ArrayList<>())
-            .addAll(charge.rules().rules());
-      }
-    }
-    return rules;
-  }
-
-  /** The methods, of those that are planned by now, whose plan is such; sorted. */
-  public List<String> methods(Predicate<LimitPlan> some) {
-    return current.all().filter(some).map(LimitPlan::method).sorted().toList();
-  }
-
   /** Names for a message, of many the first. */
   public static String listed(List<String> names) {
     return String.join(", ", names.subList(0, Math.min(names.size(), MAX_LISTED)))
         + (names.size() > MAX_LISTED ? ", …" : "");
-  }
-
-  /** What the default of {@code @Duplicate} chose for methods that are planned by now. */
-  public List<String> duplicatesByDefault() {
-    return current
-        .all()
-        .flatMap(
-            plan ->
-                plan.duplicates().flatMap(DuplicateGuard::chosen).stream()
-                    .map(chosen -> plan.method() + ": " + chosen))
-        .sorted()
-        .toList();
-  }
-
-  /** One plan for all objects that stand for one method: gate and guard may hold different ones. */
-  private Optional<LimitPlan> find(
-      ExecutableMethod<?, ?> method, Supplier<Class<?>> bean, Generation generation) {
-    Optional<LimitPlan> plan =
-        method.hasStereotype(Limited.class)
-            ? plan(
-                new AnnotatedMethod(unnamed(method), bean.get(), source.limits(method)), generation)
-            : Optional.empty();
-    for (Object lost = gone.poll(); lost != null; lost = gone.poll()) {
-      generation.known.remove(((KnownMethod) lost).hash, lost);
-    }
-    int hash = System.identityHashCode(method);
-    generation.known.put(hash, new KnownMethod(method, hash, plan, gone));
-    return plan;
-  }
-
-  private Optional<LimitPlan> plan(AnnotatedMethod limits, Generation generation) {
-    return generation.plans.computeIfAbsent(limits, any -> build(limits, generation)).plan();
-  }
-
-  private LimitedBy build(AnnotatedMethod limits, Generation generation) {
-    LimitedMethod method = source.method(limits.method(), limits.bean());
-    List<List<PolicyDefinition>> definitions = source.policies(method);
-    if (definitions.isEmpty()) {
-      return LimitedBy.NOTHING;
-    }
-    LimitedBy limited =
-        built(
-            generation,
-            method.description(),
-            true,
-            method.takesVerdict(),
-            changes -> MethodPlanner.plan(source.parts(), method, definitions, changes));
-    generation.ofMethods.addAll(limited.ruleNames().keySet());
-    return limited;
-  }
-
-  /** A plan for all callers: with those of the tiers in which one of its policies differs. */
-  private static LimitedBy built(
-      Generation generation,
-      String method,
-      boolean guarded,
-      boolean takesVerdict,
-      Function<PolicyChanges, Planned> planner) {
-    LimitSettings settings = generation.settings;
-    Planned usual = planner.apply(settings.changes());
-    Map<String, Set<String>> ruleNames = usual.ruleNames(); // read for this plan alone
-    if (usual.policies().isEmpty()) {
-      return new LimitedBy(Optional.empty(), ruleNames);
-    }
-    List<PolicyPlan> policies = new ArrayList<>(usual.policies());
-    for (String tier : settings.tiers()) {
-      if (settings.changesIn(tier, ruleNames.keySet())) {
-        rejectBeforeSecurity(policies, tier, settings);
-        Planned other = planner.apply(settings.changes(tier));
-        policies.replaceAll(policy -> policy.withTier(tier, other.policies()));
-        other
-            .ruleNames()
-            .forEach(
-                (policy, names) ->
-                    ruleNames.computeIfAbsent(policy, any -> new TreeSet<>()).addAll(names));
-      }
-    }
-    LimitPlan plan =
-        LimitPlan.of(method, policies, guarded, takesVerdict, settings.exempt().isPresent());
-    generation.shared.register(plan);
-    generation.sharedInTiers.forEach((tier, shared) -> shared.register(plan.inTier(tier)));
-    return new LimitedBy(Optional.of(plan), ruleNames);
-  }
-
-  private static void rejectBeforeSecurity(
-      List<PolicyPlan> policies, String tier, LimitSettings settings) {
-    if (policies.stream().allMatch(policy -> policy.beforeSecurity().isEmpty())) {
-      return;
-    }
-    for (PolicyPlan policy : policies) {
-      List<Origin> written = settings.of(tier, policy.name()).settings();
-      if (!written.isEmpty()) {
-        throw written
-            .get(0)
-            .mistake(
-                "the policy '%s' is decided before security, where no caller has a tier: remove it"
-                    .formatted(policy.name()));
-      }
-    }
   }
 
   /**
@@ -648,18 +310,6 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   /** Makes the guard use the part of the plan by which the gate has decided this request. */
   public static void decideBy(LimitPlan part, HttpRequest<?> request) {
     request.setAttribute(ROUTE, part);
-  }
-
-  /**
-   * How a method is limited.
-   *
-   * @param plan its plan; empty if nothing limits it
-   * @param ruleNames the names of its policies, including those that are disabled, each with the
-   *     names of the rules that single settings may change
-   */
-  private record LimitedBy(Optional<LimitPlan> plan, Map<String, Set<String>> ruleNames) {
-
-    static final LimitedBy NOTHING = new LimitedBy(Optional.empty(), Map.of());
   }
 
   /** Reads the policies of methods. */

@@ -40,13 +40,13 @@ final class PlannedPolicies implements LimitPolicies {
   @Override
   public LimitedPolicy get(String name) {
     planAll();
-    if (plans.named(name).isEmpty() && !plans.policyNames().contains(name)) {
+    if (plans.current().named(name).isEmpty() && !plans.current().policyNames().contains(name)) {
       throw unknown(name);
     }
     return new LimitedPolicy(
         name,
-        plans.usualTier(),
-        () -> plans.named(name),
+        plans.current().usualTier(),
+        () -> plans.current().named(name),
         () -> policies.current().of(name).settings(),
         subjects);
   }
@@ -77,8 +77,8 @@ final class PlannedPolicies implements LimitPolicies {
   @Override
   public Set<String> names() {
     planAll();
-    Set<String> names = new TreeSet<>(plans.policyNames());
-    names.removeIf(name -> plans.named(name).isEmpty());
+    Set<String> names = new TreeSet<>(plans.current().policyNames());
+    names.removeIf(name -> plans.current().named(name).isEmpty());
     return Collections.unmodifiableSet(names);
   }
 }

@@ -155,6 +155,12 @@ public record PolicyPlan(
         duplicates.stream().map(DuplicateGuard::submitter));
   }
 
+  /** Whether the arguments of a call determine its cost, or whether it is a duplicate. */
+  boolean chargesByArguments() {
+    return charges.stream().anyMatch(planned -> planned.cost().needsArguments())
+        || duplicates.filter(guard -> guard.submission().needsArguments()).isPresent();
+  }
+
   /** What selects its calls. */
   Stream<Condition> conditions() {
     return Stream.concat(

@@ -3,7 +3,7 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.micronaut.plan.PlanRegistry.OnMethod;
+import io.limiter.micronaut.plan.PlanGeneration.OnMethod;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;

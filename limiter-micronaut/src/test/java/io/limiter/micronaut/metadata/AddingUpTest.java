@@ -143,8 +143,8 @@ class AddingUpTest {
 
     assertThat(plan.policy().name()).isEqualTo("method");
     assertThat(plans.of(Named.class, "unnamed").policy().name()).isEqualTo("class");
-    assertThat(plan.texts().get("1-per-60s").message()).contains("from the method");
-    assertThat(plan.texts().get("2-per-60s").message()).contains("from the class");
+    assertThat(Plans.texts(plan).get("1-per-60s").message()).contains("from the method");
+    assertThat(Plans.texts(plan).get("2-per-60s").message()).contains("from the class");
   }
 
   /** Logging a bean, or putting it into a set, is not a call to limit. */

@@ -244,7 +244,8 @@ class ConfiguredLimitsTest {
                     - {count: 3, time: 60s}
                     - {count: 20, time: 1s, token-bucket: {refill: 5}}
             """)) {
-      LimitPlan plan = plans.context().getBean(PlanRegistry.class).configured("api").orElseThrow();
+      LimitPlan plan =
+          plans.context().getBean(PlanRegistry.class).current().configured("api").orElseThrow();
       assertThat(Plans.logs(plan)).containsExactly("limitType = IP: 3-per-60s, 20-at-5-per-1s");
       LimitPolicies policies = plans.context().getBean(LimitPolicies.class);
       assertThat(policies.names()).contains("api");

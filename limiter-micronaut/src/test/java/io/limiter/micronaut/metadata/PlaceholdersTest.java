@@ -48,8 +48,8 @@ class PlaceholdersTest {
       assertThat(Plans.logs(plan))
           .as(bean.getSimpleName())
           .containsExactly("key = orders, header = x-tenant: 1-per-60s");
-      assertThat(plan.texts().get("1-per-60s").message()).contains("Configured");
-      assertThat(plan.texts().get("1-per-60s").code()).contains("configured_code");
+      assertThat(Plans.texts(plan).get("1-per-60s").message()).contains("Configured");
+      assertThat(Plans.texts(plan).get("1-per-60s").code()).contains("configured_code");
     }
   }
 

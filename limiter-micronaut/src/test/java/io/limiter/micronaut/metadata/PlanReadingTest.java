@@ -87,7 +87,7 @@ class PlanReadingTest {
     assertThat(declared(RateLimiter.class, "anonymous"))
         .isEqualTo(plans.context().getBean(LimiterConfiguration.class).anonymous());
     assertThat(plan("plainRule").duplicates()).isEmpty();
-    assertThat(plan("plainRule").texts()).isEmpty();
+    assertThat(Plans.texts(plan("plainRule"))).isEmpty();
     assertThat(plan("plainRule").policy().duplicates()).isEmpty();
 
     RateRule submission = (RateRule) declared(RateLimiter.class, "preventDuplicateRule");

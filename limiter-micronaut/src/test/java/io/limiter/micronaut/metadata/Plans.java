@@ -3,11 +3,14 @@ package io.limiter.micronaut.metadata;
 
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
@@ -68,6 +71,13 @@ final class Plans implements AutoCloseable {
                     + ": "
                     + names(planned.rules()))
         .toList();
+  }
+
+  /** The texts of denials, by the name of the rule that denies. */
+  static Map<String, DenialText> texts(LimitPlan plan) {
+    Map<String, DenialText> texts = new HashMap<>();
+    plan.policies().forEach(policy -> texts.putAll(policy.texts()));
+    return texts;
   }
 
   static String names(RuleStack stack) {
