@@ -23,7 +23,9 @@ import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.inject.MethodExecutionHandle;
 import io.micronaut.web.router.Router;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Mode;
@@ -86,7 +88,8 @@ public class Parts {
         new Limiter(new MemoryStore()).acquire(OverWire.request()).toCompletableFuture().join();
     fields =
         new RateLimitFields(
-            new HeadersConfiguration(true, true, HeadersConfiguration.Legacy.OFF, false));
+            new HeadersConfiguration(Set.of(HeadersConfiguration.Format.DRAFT_11), true, false),
+            List.of());
   }
 
   @TearDown

@@ -139,7 +139,7 @@ class SettingsIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"limiter.headers.enabled", "limiter.enabled"})
+  @ValueSource(strings = {"limiter.headers.debug", "limiter.enabled"})
   void aMistypedSwitchStopsTheStart(String setting) {
     mistyped(setting);
   }

@@ -428,13 +428,6 @@ final class SettingsTable {
         "STORE");
     row(
         kind,
-        "limiter.headers.x-rate-limit",
-        "seconds",
-        s -> field("X-RateLimit-Limit").at(s, "five"),
-        "5",
-        "");
-    row(
-        kind,
         "limiter.management.show-subjects",
         true,
         s -> {
@@ -640,8 +633,8 @@ final class SettingsTable {
     row(kind, "limiter.address.header", "CF-Connecting-IP", s -> fromFour.at(s, ""), "200", "429");
     row(
         kind,
-        "limiter.headers.enabled",
-        false,
+        "limiter.headers.format",
+        "none",
         s -> s.get("/argument?needed=a").field("RateLimit").isEmpty() ? "none" : "sent",
         "none",
         "sent");

@@ -66,8 +66,9 @@ final class StatedPause {
   private static final Pattern POLICY =
       Pattern.compile("(?:\"(?:[^\"\\\\]|\\\\.)*+\"|[A-Za-z*][\\w:./*-]*+)((?:;[^,;\"]*+)*+)");
 
-  private static final Pattern REMAINING = parameter(';', "r");
-  private static final Pattern TIME = parameter(';', "t");
+  // Both names: those of draft 11, and those of its open change.
+  private static final Pattern REMAINING = parameter(';', "[ra]");
+  private static final Pattern TIME = parameter(';', "[tw]");
   private static final Pattern REMAINING_07 = parameter(',', "remaining");
   private static final Pattern TIME_07 = parameter(',', "reset");
 

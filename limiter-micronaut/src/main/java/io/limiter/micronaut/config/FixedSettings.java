@@ -38,7 +38,7 @@ public final class FixedSettings {
           limiter.enabled
           limiter.deny-cache.enabled
           limiter.gate.enabled
-          limiter.headers.debug limiter.headers.enabled limiter.headers.retry-after
+          limiter.headers.debug limiter.headers.retry-after
           limiter.health.enabled limiter.health.required
           limiter.management.show-subjects
           limiter.metrics.enabled
@@ -74,7 +74,7 @@ public final class FixedSettings {
               limiter.events.queue-size
               limiter.exempt.addresses limiter.exempt.users
               limiter.exempt.header limiter.exempt.tokens
-              limiter.headers.x-rate-limit
+              limiter.headers.format
               limiter.memory.instances limiter.memory.max-subjects
               limiter.overrides.interval
               limiter.redis.sentinel.password limiter.redis.sentinel.username

@@ -13,6 +13,9 @@ import io.micronaut.core.bind.annotation.Bindable;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.ZoneId;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
 
 /**
  * Settings of the limiter as a whole.
@@ -88,36 +91,40 @@ public record LimiterConfiguration(
    * Settings of the header fields that report the state of a limit. {@code Cache-Control: no-store}
    * on denials is not optional: it is always sent.
    *
-   * @param enabled whether {@code RateLimit-Policy} and {@code RateLimit} are sent
+   * @param formats the formats in which the limits are stated
    * @param retryAfter whether {@code Retry-After} is sent
-   * @param legacy whether and how {@code X-RateLimit-Limit}, {@code -Remaining} and {@code -Reset}
-   *     are sent
    * @param debug whether {@code X-Decided-By} is sent
    */
   @Context // created at the start, so that a mistake stops it
   @ConfigurationProperties("headers")
-  public record HeadersConfiguration(
-      boolean enabled, boolean retryAfter, Legacy legacy, boolean debug) {
+  public record HeadersConfiguration(Set<Format> formats, boolean retryAfter, boolean debug) {
 
     /** Prefix of these settings. */
     public static final String PREFIX = LimiterConfiguration.PREFIX + ".headers";
 
-    /** The form of {@code X-RateLimit-Reset}, about which services disagree. */
-    public enum Legacy {
-      /** No {@code X-RateLimit} fields. */
-      OFF,
-      /** Seconds from now. */
-      SECONDS,
-      /** Seconds since 1970, by the clock of this service. */
-      EPOCH
+    private static final String NONE = "none";
+
+    /** A format of the fields that state the limits. */
+    public enum Format {
+      /** {@code RateLimit-Policy} and {@code RateLimit} of draft 11, with all rules. */
+      DRAFT_11,
+      /**
+       * The same fields with the names of the open change of that draft, {@code a} and {@code w}.
+       */
+      DRAFT_NEXT,
+      /** The same fields as in draft 7. */
+      DRAFT_7,
+      /** {@code X-RateLimit-Limit}, {@code -Remaining} and {@code -Reset} in seconds from now. */
+      X_RATE_LIMIT,
+      /** The same with the reset in seconds since 1970, by the clock of the store. */
+      X_RATE_LIMIT_EPOCH
     }
 
     /**
-     * @param enabled Whether {@code RateLimit-Policy} and {@code RateLimit} are sent. Default value
-     *     true.
+     * @param format The formats in which the limits are stated, on admitted and denied calls.
+     *     Default value {@code draft-11}; or {@code draft-next}, {@code draft-7}, {@code
+     *     x-rate-limit}, {@code x-rate-limit-epoch}, or several of these, or {@code none}.
      * @param retryAfter Whether {@code Retry-After} is sent. Default value true.
-     * @param xRateLimit Whether and how {@code X-RateLimit-Limit}, {@code -Remaining} and {@code
-     *     -Reset} are sent. Default value {@code off}; or {@code seconds}, or {@code epoch}.
      * @param debug Whether limited responses have {@code X-Decided-By}: {@code STORE}, {@code
      *     DENY_CACHE}, {@code FALLBACK} with the reason, or {@code NONE}. It shows clients when
      *     Redis is away. Default value false.
@@ -125,17 +132,31 @@ public record LimiterConfiguration(
      */
     @ConfigurationInject
     HeadersConfiguration(
-        @Bindable(defaultValue = "true") boolean enabled,
+        @Bindable(defaultValue = "draft-11") List<String> format,
         @Bindable(defaultValue = "true") boolean retryAfter,
-        @Bindable(defaultValue = "off") String xRateLimit,
         @Bindable(defaultValue = "false") boolean debug) {
-      this(
-          enabled,
-          retryAfter,
-          xRateLimit.equalsIgnoreCase("false") // in YAML an unquoted off is a boolean
-              ? Legacy.OFF
-              : EnumSetting.of(Legacy.class, PREFIX + ".x-rate-limit", xRateLimit),
-          debug);
+      this(formats(format), retryAfter, debug);
+    }
+
+    private static Set<Format> formats(List<String> written) {
+      Set<Format> formats = EnumSet.noneOf(Format.class);
+      List<String> words = written.stream().map(String::strip).filter(w -> !w.isEmpty()).toList();
+      if (words.stream().noneMatch(NONE::equalsIgnoreCase) || words.size() > 1) {
+        words.forEach(word -> formats.add(EnumSetting.of(Format.class, PREFIX + ".format", word)));
+      }
+      requireOne(formats, written, EnumSet.of(Format.DRAFT_11, Format.DRAFT_NEXT, Format.DRAFT_7));
+      requireOne(formats, written, EnumSet.of(Format.X_RATE_LIMIT, Format.X_RATE_LIMIT_EPOCH));
+      return formats;
+    }
+
+    /** Rejects two formats of the same fields. */
+    private static void requireOne(Set<Format> formats, List<String> written, Set<Format> same) {
+      same.retainAll(formats);
+      if (same.size() > 1) {
+        throw new ConfigurationException(
+            "%s.format = %s: two of them have the same fields: keep one"
+                .formatted(PREFIX, String.join(",", written)));
+      }
     }
   }
 

@@ -23,6 +23,7 @@ import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
 import jakarta.inject.Singleton;
 import java.net.http.HttpResponse;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -198,7 +199,7 @@ class BrokenAnswersTest {
   @Requires(property = BROKEN, value = "fields")
   static class OwnFields extends RateLimitFields {
     OwnFields(HeadersConfiguration configuration) {
-      super(configuration);
+      super(configuration, List.of());
     }
 
     @Override

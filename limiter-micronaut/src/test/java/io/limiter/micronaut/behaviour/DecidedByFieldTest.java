@@ -178,7 +178,7 @@ class DecidedByFieldTest {
   void itNeedsNoOtherField() {
     try (TestServer server =
         start(
-            DEBUG, true, "limiter.headers.enabled", false, "limiter.headers.retry-after", false)) {
+            DEBUG, true, "limiter.headers.format", "none", "limiter.headers.retry-after", false)) {
       assertThat(decided(server, 2, "GET", "/who/route")).containsExactly("200 STORE", "429 STORE");
       assertThat(server.get("/who/route").headers().map())
           .doesNotContainKeys("ratelimit", "ratelimit-policy", "retry-after");

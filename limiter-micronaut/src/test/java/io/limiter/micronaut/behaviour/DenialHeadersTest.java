@@ -12,6 +12,7 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Error;
 import java.net.http.HttpResponse;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,7 +44,7 @@ class DenialHeadersTest {
 
   @Test
   void withoutThemADenialStillHasRetryAfter() {
-    try (TestServer server = start(Map.of("limiter.headers.enabled", false))) {
+    try (TestServer server = start(Map.of("limiter.headers.format", "none"))) {
       HttpResponse<String> admitted = server.get("/denials/limited");
       HttpResponse<String> denied = server.get("/denials/limited");
 
@@ -80,9 +81,7 @@ class DenialHeadersTest {
   /** Of 3 in 60 s, 4 in 3600 s and 3 in 1800 s. */
   @Test
   void olderClientsReceiveTheRuleThatIsExhaustedFirst() {
-    try (TestServer server =
-        start(
-            Map.of("limiter.headers.x-rate-limit", "seconds", "limiter.headers.enabled", false))) {
+    try (TestServer server = start(Map.of("limiter.headers.format", "x-rate-limit"))) {
       for (int left = 2; left >= 0; left--) {
         HttpResponse<String> admitted = server.get("/denials/three");
         assertThat(admitted.statusCode()).isEqualTo(200);
@@ -98,7 +97,8 @@ class DenialHeadersTest {
 
   @Test
   void olderClientsCanReceiveTheTimeInstead() {
-    try (TestServer server = start(Map.of("limiter.headers.x-rate-limit", "epoch"))) {
+    try (TestServer server =
+        start(Map.of("limiter.headers.format", List.of("draft-11", "x-rate-limit-epoch")))) {
       HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
       long reset = Long.parseLong(field(denied, "X-RateLimit-Reset"));
@@ -111,7 +111,7 @@ class DenialHeadersTest {
 
   @Test
   void aDuplicateHasNoFieldsOfMissingRules() {
-    try (TestServer server = start(Map.of("limiter.headers.x-rate-limit", "seconds"))) {
+    try (TestServer server = start(Map.of("limiter.headers.format", "draft-11,x-rate-limit"))) {
       HttpResponse<String> denied = second(server, "POST", "/denials/duplicate");
 
       assertThat(denied.statusCode()).isEqualTo(409);
@@ -129,7 +129,7 @@ class DenialHeadersTest {
     "no-store-at-all,no-store"
   })
   void denialsAreNeverCachedWhateverTheApplicationSets(String own, String sent) {
-    try (TestServer server = start(Map.of(CACHE_CONTROL, own, "limiter.headers.enabled", false))) {
+    try (TestServer server = start(Map.of(CACHE_CONTROL, own, "limiter.headers.format", "none"))) {
       HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 
       assertThat(denied.body()).isEqualTo("own");
@@ -140,7 +140,7 @@ class DenialHeadersTest {
   @Test
   void aFieldOfTheApplicationIsNotMixedWithOthers() {
     Map<String, Object> settings =
-        Map.of(CACHE_CONTROL, "no-store", "limiter.headers.x-rate-limit", "seconds");
+        Map.of(CACHE_CONTROL, "no-store", "limiter.headers.format", "draft-11,x-rate-limit");
     try (TestServer server = start(settings)) {
       HttpResponse<String> denied = second(server, "GET", "/denials/limited");
 

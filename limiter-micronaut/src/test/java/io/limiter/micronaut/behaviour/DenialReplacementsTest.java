@@ -31,6 +31,7 @@ import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
 import jakarta.inject.Singleton;
 import java.net.http.HttpResponse;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -104,7 +105,7 @@ class DenialReplacementsTest {
   @Requires(property = REPLACED, value = "fields")
   static class OwnFields extends RateLimitFields {
     OwnFields(HeadersConfiguration configuration) {
-      super(configuration);
+      super(configuration, List.of());
     }
 
     @Override

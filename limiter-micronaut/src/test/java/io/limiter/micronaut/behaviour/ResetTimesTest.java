@@ -34,7 +34,7 @@ class ResetTimesTest {
 
   private static void assertOneTime(Map<String, Object> store, List<String> deciders) {
     Map<String, Object> settings = new LinkedHashMap<>(store);
-    settings.put("limiter.headers.x-rate-limit", "epoch");
+    settings.put("limiter.headers.format", "x-rate-limit-epoch");
     settings.put("limiter.headers.debug", true);
     settings.put("limiter.deny-cache.enabled", true);
     try (HttpService service = HttpService.start(AlgorithmRoutes.SPEC, settings)) {

@@ -133,7 +133,7 @@ class UnknownSettingsTest {
         "limiter.redis.deadline.millis | ; did you mean limiter.redis.deadline?",
         "limiter.deadline | ; did you mean limiter.redis.deadline?",
         "limiter.trusted-proxies | ; did you mean limiter.address.trusted-proxies?",
-        "limiter.headers.x-ratelimit | ; did you mean limiter.headers.x-rate-limit?",
+        "limiter.headers.formats | ; did you mean limiter.headers.format?",
         "limiter.denial.banned-statuss | ; did you mean limiter.denial.banned-status?",
         "limiter.policy.Log-In.fallback | ; did you mean limiter.policies.Log-In.fallback?",
         "limiter.Policies.sms.fallback | ; did you mean limiter.policies.sms.fallback?",

@@ -13,6 +13,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration.Format;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MutableHttpResponse;
@@ -20,6 +21,7 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -31,11 +33,11 @@ class RateLimitFieldsTest {
   private static final Rule HOUR = SlidingWindowLogRule.of(20, Duration.ofHours(1));
   private static final Rule SHORT = new SlidingWindowLogRule("half", 3, Duration.ofMillis(1500));
 
-  private HeadersConfiguration.Legacy legacy = HeadersConfiguration.Legacy.OFF;
+  private Set<Format> formats = Set.of(Format.DRAFT_11);
   private final MutableHttpResponse<?> response = HttpResponse.ok();
 
   private RateLimitFields fields() {
-    return new RateLimitFields(new HeadersConfiguration(true, true, legacy, false));
+    return new RateLimitFields(new HeadersConfiguration(formats, true, false), List.of());
   }
 
   @Test
@@ -51,6 +53,76 @@ class RateLimitFieldsTest {
     assertThat(response.header("RateLimit-Policy"))
         .isEqualTo("\"10-per-60s\";q=10;w=60, \"half\";q=3");
     assertThat(response.header("RateLimit")).isEqualTo("\"10-per-60s\";r=3;t=21, \"half\";r=2;t=2");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "DRAFT_11   | \"10-per-60s\";q=10;w=60, \"half\";q=3 | \"10-per-60s\";r=3;t=21, \"half\";r=2;t=2",
+        "DRAFT_NEXT | \"10-per-60s\";q=10;w=60, \"half\";q=3 | \"10-per-60s\";a=3;w=21, \"half\";a=2;w=2",
+        "DRAFT_7    | 10;w=60, 3                             | limit=3, remaining=2, reset=2",
+      })
+  void eachDraftStatesTheSameNumbers(Format format, String policy, String limit) {
+    formats = Set.of(format);
+
+    fields()
+        .write(
+            verdict(
+                Outcome.ALLOWED,
+                rule(MINUTE, 3, Duration.ofMillis(20_001), null),
+                rule(SHORT, 2, Duration.ofMillis(1_500), null)),
+            response);
+
+    assertThat(response.header("RateLimit-Policy")).isEqualTo(policy);
+    assertThat(response.header("RateLimit")).isEqualTo(limit);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "DRAFT_NEXT | \"abnormal-usage-detected\";a=0;w=90, \"10-per-60s\";a=4;w=20",
+        "DRAFT_7    | limit=10, remaining=0, reset=90",
+      })
+  void eachDraftStatesABan(Format format, String limit) {
+    formats = Set.of(format);
+
+    fields()
+        .writeDenial(
+            verdict(
+                Outcome.BANNED,
+                Optional.of(Duration.ofSeconds(90)),
+                rule(MINUTE, 4, Duration.ofSeconds(20), null)),
+            response);
+
+    assertThat(response.header("RateLimit")).isEqualTo(limit);
+    assertThat(response.header("Retry-After")).isEqualTo("90");
+  }
+
+  @Test
+  void aDictionaryKeepsThatOfAServiceBehindWhichHasDenied() {
+    formats = Set.of(Format.DRAFT_7);
+    MutableHttpResponse<?> behind = HttpResponse.status(HttpStatus.TOO_MANY_REQUESTS);
+    behind.header("RateLimit", "limit=9, remaining=0, reset=7");
+
+    fields().write(verdict(Outcome.ALLOWED, rule(MINUTE, 3, Duration.ofSeconds(20), null)), behind);
+
+    assertThat(behind.header("RateLimit")).isEqualTo("limit=9, remaining=0, reset=7");
+  }
+
+  @Test
+  void aFormatOfTheApplicationIsWrittenInAddition() {
+    RateLimitFormat own =
+        (verdict, headers, deniedBehind) ->
+            headers.set("X-Quota", verdict.rules().get(0).remaining() + " left");
+    RateLimitFields both =
+        new RateLimitFields(new HeadersConfiguration(formats, true, false), List.of(own));
+
+    both.write(verdict(Outcome.ALLOWED, rule(MINUTE, 3, Duration.ofSeconds(20), null)), response);
+
+    assertThat(response.header("X-Quota")).isEqualTo("3 left");
+    assertThat(response.header("RateLimit")).isEqualTo("\"10-per-60s\";r=3;t=20");
   }
 
   /** As in the responses of a gateway: what the service behind it has sent stays consistent. */
@@ -80,7 +152,7 @@ class RateLimitFieldsTest {
       String limits,
       String keptRetryAfter,
       String keptRemaining) {
-    legacy = HeadersConfiguration.Legacy.SECONDS;
+    formats = Set.of(Format.DRAFT_11, Format.X_RATE_LIMIT);
     MutableHttpResponse<?> behind = HttpResponse.status(HttpStatus.valueOf(status));
     setIfGiven(behind, "RateLimit", limit);
     setIfGiven(behind, "Retry-After", retryAfter);
@@ -120,7 +192,7 @@ class RateLimitFieldsTest {
 
   @Test
   void aDenialIsStatedFirstAndInPlaceOfOtherSingleFields() {
-    legacy = HeadersConfiguration.Legacy.SECONDS;
+    formats = Set.of(Format.DRAFT_11, Format.X_RATE_LIMIT);
     response.header("RateLimit", "\"a\";r=5;t=9").header("RateLimit", "\"b\";r=1;t=9");
     response.header("Retry-After", "5").header("X-RateLimit-Remaining", "7");
 
@@ -166,7 +238,7 @@ class RateLimitFieldsTest {
   /** A permit duration is no window: places are free whenever calls end. */
   @Test
   void callsInFlightHaveNeitherAWindowNorATimeToWaitFor() {
-    legacy = HeadersConfiguration.Legacy.SECONDS;
+    formats = Set.of(Format.DRAFT_11, Format.X_RATE_LIMIT);
 
     fields()
         .writeDenial(
@@ -185,7 +257,7 @@ class RateLimitFieldsTest {
 
   @Test
   void anotherDenialStatesTheLeastWait() {
-    legacy = HeadersConfiguration.Legacy.SECONDS;
+    formats = Set.of(Format.DRAFT_11, Format.X_RATE_LIMIT);
 
     fields()
         .writeDenial(
@@ -226,7 +298,7 @@ class RateLimitFieldsTest {
   /** The ban lasts longer than the rule's denial, which would end earlier. */
   @Test
   void olderFieldsStateTheBanToo() {
-    legacy = HeadersConfiguration.Legacy.SECONDS;
+    formats = Set.of(Format.DRAFT_11, Format.X_RATE_LIMIT);
 
     fields()
         .writeDenial(
@@ -242,7 +314,7 @@ class RateLimitFieldsTest {
 
   @Test
   void olderFieldsStateTheRuleWithTheFewestUnitsLeft() {
-    legacy = HeadersConfiguration.Legacy.SECONDS;
+    formats = Set.of(Format.DRAFT_11, Format.X_RATE_LIMIT);
 
     fields()
         .write(
@@ -259,7 +331,7 @@ class RateLimitFieldsTest {
 
   @Test
   void theLongestWaitOfTheDenyingRulesIsStatedEvenIfAnotherHasFewerLeft() {
-    legacy = HeadersConfiguration.Legacy.SECONDS;
+    formats = Set.of(Format.DRAFT_11, Format.X_RATE_LIMIT);
 
     fields()
         .writeDenial(
@@ -312,7 +384,7 @@ class RateLimitFieldsTest {
     "1000000000000, 60000001, 1000061"
   })
   void allCallsInOneWindowHaveOneTimeOfItsEnd(long decidedMicros, long leftMicros, String reset) {
-    legacy = HeadersConfiguration.Legacy.EPOCH;
+    formats = Set.of(Format.X_RATE_LIMIT_EPOCH);
     RuleVerdict rule = rule(MINUTE, 3, Duration.of(leftMicros, ChronoUnit.MICROS), null);
     Policy policy = Policy.of("test", HOUR);
 

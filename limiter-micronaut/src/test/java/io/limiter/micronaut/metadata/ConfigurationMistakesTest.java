@@ -30,11 +30,18 @@ class ConfigurationMistakesTest {
         arguments(
             "limiter.denial.body", "nonsense", "set it to one of application, problem, template"),
         arguments("limiter.fallback", "open", "set it to one of local, allow, deny"),
-        arguments("limiter.headers.x-rate-limit", "on", "set it to one of off, seconds, epoch"),
+        arguments(
+            "limiter.headers.format",
+            "draft-8",
+            "set it to one of draft-11, draft-next, draft-7, x-rate-limit, x-rate-limit-epoch"),
+        arguments(
+            "limiter.headers.format",
+            "draft-11,draft-7",
+            "two of them have the same fields: keep one"),
         arguments("limiter.anonymous", "free", "one of address, reject"),
         arguments("limiter.enabled", "yess", "set it to true or false"),
         arguments("limiter.gate.enabled", "yess", "set it to true or false"),
-        arguments("limiter.headers.enabled", "yess", "set it to true or false"),
+        arguments("limiter.headers.debug", "yess", "set it to true or false"),
         arguments("limiter.headers.retry-after", "1", "set it to true or false"),
         arguments("limiter.headers.debug", "1", "set it to true or false"),
         arguments("limiter.denial.code", " ", "it is blank: write a code, or leave it out"),
@@ -132,7 +139,7 @@ class ConfigurationMistakesTest {
             entry("limiter.denial.unavailable-status", 599),
             entry("limiter.denial.body", "problem"),
             entry("limiter.fallback", "Deny"),
-            entry("limiter.headers.x-rate-limit", false), // what YAML makes of off
+            entry("limiter.headers.format", "none"),
             entry("limiter.zone", "Asia/Shanghai"),
             entry("limiter.max-count", 1_000_000),
             entry("limiter.address.trusted-proxies", " 10.0.0.0/8 ,, fc00::/7, unix"),

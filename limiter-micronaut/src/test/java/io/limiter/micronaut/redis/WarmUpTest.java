@@ -37,6 +37,7 @@ import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import io.micronaut.http.server.util.locale.HttpLocaleResolver;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -241,7 +242,7 @@ class WarmUpTest {
   @Requires(property = "spec.name", value = "WarmUpTest.replaced")
   static class OwnFields extends RateLimitFields {
     OwnFields(HeadersConfiguration configuration) {
-      super(configuration);
+      super(configuration, List.of());
     }
 
     @Override
