@@ -35,6 +35,15 @@ class AccountControllerTest extends RedisForTests {
     assertEquals(List.of(401, 401, 401, 429), statuses(4, "/account", "ann", "guess"));
   }
 
+  /** An unknown path would tell whether a password is right. */
+  @Test
+  void guessesAreCountedOnEveryPath() {
+    List<Integer> guesses = statuses(21, "/nothing", "dan", "guess");
+    assertEquals(429, guesses.get(20), guesses.toString());
+    assertEquals(List.of(429), statuses(1, "/nothing", "dan", "dan"));
+    assertEquals(List.of(200), statuses(1, "/me", "dan", "dan"));
+  }
+
   @Test
   void prometheusHasTheDecisions() {
     statuses(5, "/me", "eve", "eve");

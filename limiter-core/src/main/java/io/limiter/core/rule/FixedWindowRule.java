@@ -14,7 +14,7 @@ import java.util.Optional;
  * count if it spans the end of one window and the start of the next.
  *
  * @param name the rule's name; the factories derive one from the numbers
- * @param count the most units in a window, 1 to {@value Rule#MAX_COUNT}
+ * @param count the most units in a window, 0 to {@value Rule#MAX_COUNT}; 0 admits no call
  * @param window the length of the window, 1 ms to 366 days, in whole microseconds; 7 days at most
  *     if it is aligned
  * @param alignment where windows begin; empty if they begin with the first call
@@ -23,7 +23,7 @@ public record FixedWindowRule(
     String name, long count, Duration window, Optional<Alignment> alignment) implements Rule {
 
   public FixedWindowRule {
-    RuleStack.requireNumbers(name, count, MAX_COUNT, window);
+    RuleStack.requireNumbers(name, count, 0, MAX_COUNT, window);
     if (alignment.isPresent()) {
       alignment.get().requireFits(name, window);
     }

@@ -368,10 +368,14 @@ public final class RuleStack {
 
   /** Checks the numbers that all rules have. */
   static void requireNumbers(String name, long count, long max, Duration window) {
+    requireNumbers(name, count, 1, max, window);
+  }
+
+  static void requireNumbers(String name, long count, long min, long max, Duration window) {
     requireName("rule", name);
-    if (count < 1 || count > max) {
+    if (count < min || count > max) {
       throw new IllegalArgumentException(
-          "The rule '%s' has count %s: use 1 to %s".formatted(name, count, max));
+          "The rule '%s' has count %s: use %s to %s".formatted(name, count, min, max));
     }
     requireWindow("The rule '" + name + "' has a window of", window);
   }

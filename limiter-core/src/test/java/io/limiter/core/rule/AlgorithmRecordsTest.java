@@ -47,8 +47,8 @@ class AlgorithmRecordsTest {
         () -> SlidingWindowCounterRule.of(most + 1, MINUTE),
         "The rule '1000000001-per-60s' has count 1000000001: use 1 to 1000000000");
     assertRejected(
-        () -> FixedWindowRule.of(0, MINUTE),
-        "The rule '0-per-60s' has count 0: use 1 to 1000000000");
+        () -> FixedWindowRule.of(-1, MINUTE),
+        "The rule '-1-per-60s' has count -1: use 0 to 1000000000");
   }
 
   @Test

@@ -266,12 +266,13 @@ public final class LimitSettings {
    * A limit on paths.
    *
    * @param path an Ant pattern, such as {@code /api/**}
+   * @param except patterns of paths that are not limited
    * @param methods the names of HTTP methods in capitals; empty for all
    * @param policy the policy that limits the paths
    */
-  public record Route(Origin path, Set<String> methods, Origin policy) {
+  public record Route(Origin path, List<String> except, Set<String> methods, Origin policy) {
 
-    static final List<String> MEMBERS = List.of("path", "methods", "policy");
+    static final List<String> MEMBERS = List.of("path", "except", "methods", "policy");
 
     private static final Set<String> METHODS =
         Set.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT");
@@ -281,10 +282,27 @@ public final class LimitSettings {
      */
     static Route of(Map<String, Origin> members) {
       Origin path = required(members, "path");
-      if (!path.value().startsWith("/")) {
-        throw path.mistake("a path begins with a slash: write one such as /api/**");
+      requirePath(path, path.value());
+      return new Route(
+          path,
+          except(members.get("except")),
+          methods(members.get("methods")),
+          required(members, "policy"));
+    }
+
+    private static void requirePath(Origin written, String path) {
+      if (!path.startsWith("/")) {
+        throw written.mistake("a path begins with a slash: write one such as /api/**");
       }
-      return new Route(path, methods(members.get("methods")), required(members, "policy"));
+    }
+
+    private static List<String> except(@Nullable Origin written) {
+      if (written == null) {
+        return List.of();
+      }
+      List<String> paths = Arrays.stream(written.value().split(",")).map(String::strip).toList();
+      paths.forEach(path -> requirePath(written, path));
+      return paths;
     }
 
     private static Origin required(Map<String, Origin> members, String member) {
@@ -295,7 +313,7 @@ public final class LimitSettings {
             .iterator()
             .next()
             .mistake(
-                "this route has no %s: write path, policy and, if it limits only some, methods"
+                "this route has no %s: write path, policy and, if it limits only some calls, except or methods"
                     .formatted(member));
       }
       return setting;

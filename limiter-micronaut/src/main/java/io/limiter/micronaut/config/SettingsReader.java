@@ -35,6 +35,7 @@ final class SettingsReader {
 
   private static final String POLICIES = PoliciesConfiguration.PREFIX + '.';
   private static final String RULES = ".rules";
+  private static final String ANONYMOUS_RULES = ".anonymous-rules";
   private static final String UNLIMITED = "unlimited";
   private static final String TIER_NAME = "[a-z][a-z0-9-]*";
   private static final Pattern PLACE = Pattern.compile("\\[(\\d+)]\\.?");
@@ -137,6 +138,7 @@ final class SettingsReader {
   private static final class Draft {
 
     private final Map<Integer, MemberSet> rules = new TreeMap<>();
+    private final Map<Integer, MemberSet> anonymousRules = new TreeMap<>();
     private PolicyDefinition others;
 
     Draft(PolicyDefinition others) {
@@ -144,7 +146,11 @@ final class SettingsReader {
     }
 
     PolicyDefinition read() {
-      return rules.isEmpty() ? others : others.withListedRules(List.copyOf(rules.values()));
+      PolicyDefinition read =
+          rules.isEmpty() ? others : others.withListedRules(List.copyOf(rules.values()));
+      return anonymousRules.isEmpty()
+          ? read
+          : read.withAnonymousRules(List.copyOf(anonymousRules.values()));
     }
   }
 
@@ -219,7 +225,7 @@ final class SettingsReader {
     if (!path.matches()) {
       throw origin(key, value)
           .mistake(
-              "a route has path, methods and policy: write a list, such as %s[0].path"
+              "a route has path, except, methods and policy: write a list, such as %s[0].path"
                   .formatted(LimitSettings.ROUTES));
     }
     routes
@@ -255,7 +261,7 @@ final class SettingsReader {
           .mistake("there may be %s tiers at most".formatted(LimitSettings.MAX_TIERS));
     }
     String prefix = LimitSettings.TIERS + '.' + tier.group(1) + '.';
-    if (key.substring(prefix.length()).contains(RULES)) {
+    if (hasRules(key.substring(prefix.length()))) {
       putPolicy(of, prefix, key, value);
       return;
     }
@@ -269,10 +275,12 @@ final class SettingsReader {
     Matcher item = ITEM.matcher(key);
     boolean isItem = key.endsWith("]") && item.matches();
     String path = isItem ? item.group(1) : key;
-    int end = beforeRules(path, prefix.length());
+    int anonymous = before(ANONYMOUS_RULES, path, prefix.length());
+    String list = anonymous > 0 ? ANONYMOUS_RULES : RULES;
+    int end = anonymous > 0 ? anonymous : before(RULES, path, prefix.length());
     boolean ofRule = end > 0;
     var members = ofRule ? PolicyMember.ofRule() : PolicyMember.ofPolicy();
-    int dot = beforeMember(members, path, ofRule ? end + RULES.length() : prefix.length());
+    int dot = beforeMember(members, path, ofRule ? end + list.length() : prefix.length());
     PolicyMember<?> member = members.get(path.substring(dot + 1));
     if (member == null || (isItem && !member.isList()) || (!ofRule && !prefix.equals(POLICIES))) {
       throw unknown(origin(key, value));
@@ -285,34 +293,48 @@ final class SettingsReader {
     }
     Draft draft = draft(of, prefix, path.substring(prefix.length(), ofRule ? end : dot));
     if (ofRule) {
-      putRule(draft, path.substring(end + RULES.length(), dot), member, key, value);
+      String rule = path.substring(end + list.length(), dot);
+      putRule(draft, anonymous > 0, rule, member, key, value);
     } else {
       draft.others = draft.others.withMembers(with(draft.others.members(), member, key, value));
     }
   }
 
   /**
-   * @param rule the index of the rule in brackets, or its name after a dot
+   * @param anonymous whether it is in the list for callers without a subject
+   * @param rule the index of the rule in brackets, or its name after a dot; names are those of both
+   *     lists
    */
-  private void putRule(Draft draft, String rule, PolicyMember<?> member, String key, Object value) {
+  private void putRule(
+      Draft draft,
+      boolean anonymous,
+      String rule,
+      PolicyMember<?> member,
+      String key,
+      Object value) {
     MemberSet none = MemberSet.of(key.substring(0, key.length() - member.path().length() - 1));
     Matcher place = ITEM.matcher(rule);
-    if (rule.startsWith(".")) {
+    if (rule.startsWith(".") && !anonymous) {
       draft.others = draft.others.withChange(rule.substring(1), with(none, member, key, value));
     } else if (place.matches() && place.group(1).isEmpty()) {
-      draft.rules.compute(
-          Integer.valueOf(place.group(2)),
-          (index, known) -> with(known == null ? none : known, member, key, value));
+      (anonymous ? draft.anonymousRules : draft.rules)
+          .compute(
+              Integer.valueOf(place.group(2)),
+              (index, known) -> with(known == null ? none : known, member, key, value));
     } else {
       throw unknown(origin(key, value));
     }
   }
 
+  private static boolean hasRules(String path) {
+    return path.contains(RULES) || path.contains(ANONYMOUS_RULES);
+  }
+
   /** The end of the name of a policy whose rules follow; -1 if none do. */
-  private static int beforeRules(String path, int from) {
-    int dot = path.indexOf(RULES, from + 1);
-    while (dot > 0 && !LimitSettings.isUnder(RULES, path.substring(dot))) {
-      dot = path.indexOf(RULES, dot + 1);
+  private static int before(String rules, String path, int from) {
+    int dot = path.indexOf(rules, from + 1);
+    while (dot > 0 && !LimitSettings.isUnder(rules, path.substring(dot))) {
+      dot = path.indexOf(rules, dot + 1);
     }
     return dot;
   }
@@ -337,12 +359,12 @@ final class SettingsReader {
   /** The nearest of the settings that the name may mean, else an example. */
   private static ConfigurationException unknown(Origin setting) {
     String key = setting.key();
-    boolean ofRule = key.contains(RULES);
+    boolean ofRule = hasRules(key);
     List<String> paths =
         List.copyOf((ofRule ? PolicyMember.ofRule() : PolicyMember.ofPolicy()).keySet());
     String last = key.substring(key.lastIndexOf('.') + 1);
     String lastTwo = key.substring(key.lastIndexOf('.', key.lastIndexOf('.') - 1) + 1);
-    if (key.endsWith(RULES) || (ofRule && paths.contains(last))) {
+    if (key.endsWith(RULES) || key.endsWith(ANONYMOUS_RULES) || (ofRule && paths.contains(last))) {
       return setting.mistake(
           "write a list of rules, or settings by the names of rules: rules: [{count: 5, time: 60s}], or rules: {5-per-60s: {count: 8}}");
     }
@@ -421,18 +443,29 @@ final class SettingsReader {
               ? known
               : known.withMembers(
                   known.members().with(members(prefix, PolicyMember.ofPolicy().values())));
-      List<MemberSet> rules = new ArrayList<>(known.rules().orElse(List.of()));
-      for (int i = 0; i < rules.size(); i++) {
-        String rule = "%s%s[%s]".formatted(prefix, RULES, i);
-        rules.set(i, rules.get(i).with(members(rule, PolicyMember.ofRule().values())));
+      if (known.rules().isPresent()) {
+        changed = changed.withListedRules(items(prefix + RULES, known.rules().get()));
       }
-      changed = known.rules().isPresent() ? changed.withListedRules(rules) : changed;
+      if (known.anonymousRules().isPresent()) {
+        changed =
+            changed.withAnonymousRules(
+                items(prefix + ANONYMOUS_RULES, known.anonymousRules().get()));
+      }
       for (String name : ruleNames.of(known)) {
         MemberSet some =
             members("%s%s.%s".formatted(prefix, RULES, name), PolicyMember.ofRule().values());
         changed = some.isEmpty() ? changed : changed.withChange(name, some);
       }
       return changed;
+    }
+
+    private List<MemberSet> items(String list, List<MemberSet> known) {
+      List<MemberSet> rules = new ArrayList<>(known);
+      for (int i = 0; i < rules.size(); i++) {
+        String rule = "%s[%s]".formatted(list, i);
+        rules.set(i, rules.get(i).with(members(rule, PolicyMember.ofRule().values())));
+      }
+      return rules;
     }
 
     @Override

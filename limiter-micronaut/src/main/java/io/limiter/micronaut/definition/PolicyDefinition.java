@@ -58,6 +58,11 @@ public record PolicyDefinition(
         name, members, Optional.of(others), anonymousRules, changes, unlimited);
   }
 
+  /** Returns this definition with a list of rules for callers without a subject. */
+  public PolicyDefinition withAnonymousRules(List<MemberSet> others) {
+    return new PolicyDefinition(name, members, rules, Optional.of(others), changes, unlimited);
+  }
+
   /** Returns this definition without any rule. */
   public PolicyDefinition withoutLimits() {
     return new PolicyDefinition(name, members, rules, anonymousRules, changes, true);

@@ -52,7 +52,7 @@ public final class PolicyMember<T> {
 
   // Of a policy.
   public static final PolicyMember<Boolean> ENABLED = flag(POLICY, "enabled");
-  public static final PolicyMember<Boolean> OBSERVE = flag(POLICY, "observe");
+  public static final PolicyMember<Boolean> OBSERVE = flag(POLICY, "observe").alsoOfRules();
   public static final PolicyMember<Fallback> FALLBACK = word(POLICY, "fallback", Fallback.class);
   public static final PolicyMember<Duration> DEADLINE =
       new PolicyMember<>(
@@ -62,6 +62,7 @@ public final class PolicyMember<T> {
       word(POLICY, "anonymous", Anonymous.class);
   public static final PolicyMember<Expressible> COST = expressible(POLICY, "cost");
   public static final PolicyMember<Expressible> CONDITION = expressible(POLICY, "condition");
+  public static final PolicyMember<Boolean> BEFORE_SECURITY = flag(POLICY, "before-security");
   public static final PolicyMember<List<Integer>> FAILED_ON = numbers(POLICY, "failed-on");
   public static final PolicyMember<Long> STATUS = number(POLICY, "status");
   public static final PolicyMember<String> CODE = text(POLICY, "code");
@@ -112,7 +113,6 @@ public final class PolicyMember<T> {
 
   // Only in annotations. The last ones mark an annotation all of whose members are defaults.
   public static final PolicyMember<String> KEY = text(null, "key");
-  public static final PolicyMember<Boolean> BEFORE_SECURITY = flag(null, "before-security");
   public static final PolicyMember<AnnotationClassValue<?>> RESOLVER = bean("resolver").in(WHO);
   public static final PolicyMember<AnnotationClassValue<?>> RESULT_COST = bean("result-cost");
   public static final PolicyMember<Expressible> DUPLICATE_KEY =

@@ -19,6 +19,9 @@ public record DenialText(OptionalInt status, Optional<String> code, Optional<Str
   public static final DenialText NONE =
       new DenialText(OptionalInt.empty(), Optional.empty(), Optional.empty());
 
+  /** The response where a rule admits no call at all: that of a blocked caller. */
+  @Internal public static final DenialText BLOCKED = of(403, "blocked", "{limiter.blocked}");
+
   /** The key, in braces, of the limiter's own message for calls that can never succeed. */
   public static final String TOO_COSTLY = "{limiter.too-costly}";
 

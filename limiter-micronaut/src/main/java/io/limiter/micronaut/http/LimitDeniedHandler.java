@@ -2,6 +2,7 @@
 package io.limiter.micronaut.http;
 
 import io.limiter.core.Outcome;
+import io.limiter.core.Verdict;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.denial.Denial;
@@ -87,7 +88,7 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
     Outcome outcome = denied.verdict().outcome();
     DenialText text = denied.text().or(configured.getOrDefault(outcome, DenialText.NONE));
     String ownMessage = DenialText.ownMessage(outcome);
-    if (outcome == Outcome.LIMITED && denied.verdict().tooCostly()) {
+    if (outcome == Outcome.LIMITED && isTooCostly(denied.verdict())) {
       // Also before the message of an annotation: other messages are about waiting.
       text = DenialText.message(tooCostly).or(text);
       ownMessage = DenialText.TOO_COSTLY;
@@ -96,6 +97,12 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
         new Denial(request, denied, text.status().orElseThrow(), text.code().orElseThrow(), "");
     String message = render(text.message().orElseThrow(), ownMessage, withoutMessage);
     return new Denial(request, denied, withoutMessage.status(), withoutMessage.code(), message);
+  }
+
+  /** Whether the call costs too much for a rule that admits others. */
+  private static boolean isTooCostly(Verdict verdict) {
+    return verdict.tooCostly()
+        && verdict.denying().filter(longest -> longest.rule().count() == 0).isEmpty();
   }
 
   /** The message; the title of the status, if the application's source of messages has failed. */

@@ -42,13 +42,25 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
   @Override
   public void onApplicationEvent(StartupEvent started) {
     List<String> methods = plans.current().methods(LimitPlan::countsUsers);
-    if (!methods.isEmpty() && !hasSecurity()) {
+    if (hasSecurity()) {
+      warnOfGuesses();
+    } else if (!methods.isEmpty()) {
       LOG.warn(
           "micronaut-security is missing or disabled, but methods count users (limitType = USER_ID): {} ({}). Unless a filter of the application sets the principal before the gate, whose order is {}, their callers are counted by address: add micronaut-security, or annotate that filter with @Order({})",
           methods.size(),
           PlanRegistry.listed(methods),
           GateFilter.ORDER,
           ServerFilterPhase.SECURITY.order());
+    }
+  }
+
+  private void warnOfGuesses() {
+    List<String> guesses = plans.current().guessesBehindSecurity();
+    if (!guesses.isEmpty()) {
+      LOG.warn(
+          "Limits on failures with 401 do not count the 401 of micronaut-security, which answers before the gate decides: {} ({}). If security checks the passwords, decide them before it: beforeSecurity = true, or before-security: true in settings. If the method itself responds with 401, annotate it with @Secured(IS_ANONYMOUS)",
+          guesses.size(),
+          PlanRegistry.listed(guesses));
     }
   }
 

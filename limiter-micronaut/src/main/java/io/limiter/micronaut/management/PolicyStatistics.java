@@ -103,7 +103,7 @@ final class PolicyStatistics implements VerdictListener, DenialListener {
       count(policy, verdict);
     }
     for (PolicyPlan policy : plan.policies()) {
-      Decisions decisions = policy.observed() ? of(policy.name()) : null;
+      Decisions decisions = policy.observesSome() ? of(policy.name()) : null;
       if (decisions != null
           && (policy.wouldDeny(verdict).isPresent() || (plan.isObserved() && !verdict.allowed()))) {
         decisions.wouldDeny.increment();

@@ -210,7 +210,7 @@ final class AnnotationReader {
     /** A rule of a duplicate guard, which has only numbers and a name. */
     MemberSet duplicateRule(MemberSet to) {
       for (String member : List.of("limitType", "header", "subject")) {
-        reject(member, "this rule counts the subject of the surrounding @RateLimiter: remove it");
+        reject(member, "this rule counts the subject of its policy: remove it");
       }
       for (String member : List.of("custom", "fixedWindow", "tokenBucket", "leakyBucket")) {
         reject(member, ONLY_LOG);

@@ -245,7 +245,7 @@ final class LimiterMeters
           .increment();
     }
     for (int i = 0; i < policies.size(); i++) {
-      if (policies.get(i).observed()) {
+      if (policies.get(i).observesSome()) {
         observe(meters, plan, policies.get(i), verdict);
       }
     }

@@ -119,7 +119,7 @@ public final class LimitPlan {
     policies.forEach(each -> each.ruleNames().forEach(rule -> byRule.put(rule, each)));
     this.outcomes = CompletionPlan.of(policies);
     this.observed = policies.stream().allMatch(each -> each.observed() || each.isEmpty());
-    this.observesSome = policies.stream().anyMatch(PolicyPlan::observed);
+    this.observesSome = policies.stream().anyMatch(PolicyPlan::observesSome);
     policies.stream()
         .flatMap(each -> each.tiers().keySet().stream())
         .distinct()
@@ -252,6 +252,11 @@ public final class LimitPlan {
       return Optional.of(
           "one is decided before security and the other counts the user, who is known only after it");
     }
+    if ((beforeSecurity() && !other.decidedByRequest())
+        || (other.beforeSecurity() && !decidedByRequest())) {
+      return Optional.of(
+          "one is decided before security and the other needs the arguments, which are bound after it");
+    }
     return waits && other.waits
         ? Optional.of("a call can wait under one rule only")
         : Optional.empty();
@@ -323,6 +328,11 @@ public final class LimitPlan {
     return !charges.isEmpty() && charges.stream().allMatch(planned -> planned.source().isChosen());
   }
 
+  /** Whether a rule counts calls that are answered with this status, as failures it names. */
+  boolean countsFailures(int status) {
+    return policies.stream().anyMatch(policy -> policy.countsFailures(status));
+  }
+
   /** Whether the gate decides before security, so that security does not see denied requests. */
   public boolean beforeSecurity() {
     return method.beforeSecurity();
@@ -368,7 +378,7 @@ public final class LimitPlan {
   public boolean admits(Verdict verdict) {
     if (observesSome) {
       for (PolicyPlan each : policies) {
-        if (each.observed()
+        if (each.observesSome()
             && (each.wouldDeny(verdict).isPresent() || (observed && !verdict.allowed()))) {
           each.report();
         }

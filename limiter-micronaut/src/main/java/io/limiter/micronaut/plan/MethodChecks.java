@@ -109,11 +109,12 @@ final class MethodChecks {
    * is known only later.
    *
    * @param asked where a policy asks for it
+   * @param method null for a policy that exists only in settings, which limits paths
    * @param gate whether the gate decides; only the gate runs before security
    */
   static void requireBeforeSecurity(
       Origin asked, @Nullable LimitedMethod method, List<PolicyPlan> policies, boolean gate) {
-    if (method == null || !method.isRoute()) {
+    if (method != null && !method.isRoute()) {
       throw asked.mistake(
           "security protects only routes, and this method is not a route: remove it");
     }

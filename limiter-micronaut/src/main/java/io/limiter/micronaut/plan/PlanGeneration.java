@@ -20,6 +20,7 @@ import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.AnnotationUtil;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpStatus;
 import io.micronaut.inject.ExecutableMethod;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
@@ -44,6 +45,10 @@ import java.util.stream.Stream;
  */
 @Internal
 public final class PlanGeneration {
+
+  // By name, because micronaut-security is optional.
+  private static final String SECURED = "io.micronaut.security.annotation.Secured";
+  private static final String ANONYMOUS = "isAnonymous()";
 
   private final Source source;
   private final LimitSettings settings;
@@ -369,6 +374,29 @@ public final class PlanGeneration {
                     .map(chosen -> plan.method() + ": " + chosen))
         .sorted()
         .toList();
+  }
+
+  /**
+   * The methods and policies of paths whose rules count failures with 401, but not the 401 of
+   * security, which answers before the gate decides. A method that security lets everybody call
+   * responds with its own.
+   */
+  public List<String> guessesBehindSecurity() {
+    Stream<LimitPlan> secured =
+        plans.entrySet().stream()
+            .filter(planned -> !isOpen(planned.getKey().method()))
+            .flatMap(planned -> planned.getValue().plan().stream());
+    return Stream.concat(secured, routes.plans())
+        .filter(plan -> plan.countsFailures(HttpStatus.UNAUTHORIZED.getCode()))
+        .filter(plan -> !plan.beforeSecurity())
+        .map(LimitPlan::method)
+        .distinct()
+        .sorted()
+        .toList();
+  }
+
+  private static boolean isOpen(ExecutableMethod<?, ?> method) {
+    return List.of(method.stringValues(SECURED)).contains(ANONYMOUS);
   }
 
   private Stream<LimitPlan> all() {

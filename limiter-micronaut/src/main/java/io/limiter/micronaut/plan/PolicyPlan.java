@@ -3,6 +3,7 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.definition.Origin;
@@ -161,6 +162,12 @@ public record PolicyPlan(
         || duplicates.filter(guard -> guard.submission().needsArguments()).isPresent();
   }
 
+  /** Whether a rule counts calls that are answered with this status, as failures it names. */
+  boolean countsFailures(int status) {
+    return failure.statuses().filter(named -> named.contains(status)).isPresent()
+        && charges.stream().anyMatch(planned -> planned.rules().counting() == Counting.FAILURES);
+  }
+
   /** What selects its calls. */
   Stream<Condition> conditions() {
     return Stream.concat(
@@ -200,14 +207,19 @@ public record PolicyPlan(
     return names;
   }
 
-  /** The first of its rules that would deny a call; empty if none would. */
+  /** Whether it, or one of its rules, is observed. */
+  public boolean observesSome() {
+    return observed || charges.stream().anyMatch(PlannedCharge::observed);
+  }
+
+  /** The first of its observed rules that would deny a call; empty if none would. */
   public Optional<RuleVerdict> wouldDeny(Verdict verdict) {
     for (RuleVerdict rule : verdict.rules()) {
-      if (rule.violated() && hasRule(rule.rule().name())) {
+      if (rule.violated() && (observed || rule.observed()) && hasRule(rule.rule().name())) {
         return Optional.of(rule);
       }
     }
-    return duplicates.isPresent()
+    return observed && duplicates.isPresent()
         ? verdict.duplicate().filter(RuleVerdict::violated)
         : Optional.empty();
   }
@@ -217,7 +229,9 @@ public record PolicyPlan(
     long calls = log.count();
     if (calls > 0) {
       Observed.LOG.info(
-          "The policy '{}' is only observed. Calls that it would have denied since the last message: {}",
+          observed
+              ? "The policy '{}' is only observed. Calls that it would have denied since the last message: {}"
+              : "Rules of the policy '{}' are only observed. Calls that they would have denied since the last message: {}",
           name,
           calls);
     }

@@ -10,6 +10,7 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.LimitCondition;
 import io.limiter.micronaut.annotation.ResultCost;
+import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.CorrectableException;
 import io.limiter.micronaut.definition.LimitedMethod;
@@ -38,7 +39,6 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -47,6 +47,9 @@ import org.jspecify.annotations.Nullable;
  * under one limit key share its state, so they form one stack.
  */
 final class PolicyPlanner {
+
+  /** Ends the limit key of observed rules: those that are enforced may have the same shape. */
+  private static final String OBSERVED = " observed";
 
   private static final String NEVER_ANONYMOUS =
       "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
@@ -62,8 +65,9 @@ final class PolicyPlanner {
    *
    * @param subjects who is counted, however calls without a subject are limited
    * @param kind the kind of calls that are counted
+   * @param observed whether its rules deny no call
    */
-  private record Owner(String limit, SubjectSource subjects, CountedCalls kind) {}
+  private record Owner(String limit, SubjectSource subjects, CountedCalls kind, boolean observed) {}
 
   private record Price(Cost cost, Optional<ActualCost> actual) {
 
@@ -175,7 +179,7 @@ final class PolicyPlanner {
         (codeName, rule) -> {
           SubjectSource counted =
               parts.subjects().isWrittenIn(rule) ? subjects.apply(rule) : source;
-          Named named = new Named(counted, read(rule), codeName);
+          Named named = new Named(counted, read(rule), codeName, isObserved(rule));
           MethodChecks.requireSeenCompletion(method, rule, named.kind());
           rules.add(named);
         });
@@ -198,17 +202,21 @@ final class PolicyPlanner {
                 method == null ? Optional.empty() : resultCost(members, rules, method.streams())),
             ban(members, rules),
             condition);
-    if (!kinds(known).equals(kinds(others))) {
+    if (!haveSameKinds(known, others) || !haveSameKinds(others, known)) {
       throw members.mistake(
-          "anonymousRules",
+          anonymousRules(members),
           names(others),
-          "they replace the rules but count other calls: let both count the same kinds of calls (all, failures, successes, in flight, waiting)");
+          "they replace the rules but count other calls: let both count the same kinds of calls (all, failures, successes, in flight, waiting), enforced or observed");
     }
     Map<Owner, List<Named>> byOwner = new LinkedHashMap<>();
     for (Named rule : rules) {
       byOwner
           .computeIfAbsent(
-              new Owner(limit, rule.source().withAnonymous(Anonymous.ADDRESS), rule.kind()),
+              new Owner(
+                  rule.observed() ? limit + OBSERVED : limit,
+                  rule.source().withAnonymous(Anonymous.ADDRESS),
+                  rule.kind(),
+                  rule.observed()),
               any -> new ArrayList<>())
           .add(rule);
     }
@@ -222,12 +230,16 @@ final class PolicyPlanner {
           put(some, owned.known, distinct, values.text());
           put(
               counted.equals(source)
-                  ? others.stream().filter(rule -> rule.kind() == owner.kind).toList()
+                  ? others.stream().filter(rule -> rule.isOf(some.get(0))).toList()
                   : some,
               owned.anonymous,
               distinct,
               values.text());
         });
+  }
+
+  private static boolean isObserved(MemberSet rule) {
+    return rule.isTrue(PolicyMember.OBSERVE);
   }
 
   private RuleReader.Read read(MemberSet rule) {
@@ -239,7 +251,8 @@ final class PolicyPlanner {
   }
 
   /** A rule with the name that it has in the code. */
-  private record Named(SubjectSource source, RuleReader.Read read, String codeName) {
+  private record Named(
+      SubjectSource source, RuleReader.Read read, String codeName, boolean observed) {
 
     Rule rule() {
       return read.rule();
@@ -247,6 +260,11 @@ final class PolicyPlanner {
 
     CountedCalls kind() {
       return read.kind();
+    }
+
+    /** Whether it counts the same kind of calls, enforced or observed as another one. */
+    boolean isOf(Named other) {
+      return kind() == other.kind() && observed == other.observed;
     }
 
     /** Whether it takes the units of a call; a concurrency limit takes one permit. */
@@ -270,7 +288,7 @@ final class PolicyPlanner {
     }
     MemberSet members = policy.members();
     if (!source.mayBeAnonymous()) {
-      throw members.mistake("anonymousRules", "{…}", NEVER_ANONYMOUS);
+      throw members.mistake(anonymousRules(members), "{…}", NEVER_ANONYMOUS);
     }
     List<Named> read = new ArrayList<>();
     policy
@@ -279,27 +297,32 @@ final class PolicyPlanner {
             (codeName, rule) -> {
               for (PolicyMember<?> member :
                   List.of(PolicyMember.LIMIT_TYPE, PolicyMember.HEADER, PolicyMember.SUBJECT)) {
-                rule.reject(
-                    member,
-                    "this rule counts the subject of the surrounding @RateLimiter: remove it");
+                rule.reject(member, "this rule counts the subject of its policy: remove it");
               }
-              read.add(new Named(source, read(rule), codeName));
+              read.add(new Named(source, read(rule), codeName, isObserved(rule)));
             });
     if (otherwise.isEmpty() || read.isEmpty() || source.anonymous() == Anonymous.REJECT) {
       throw members.mistake(
-          "anonymousRules",
+          anonymousRules(members),
           names(read),
-          "they replace the rules for calls without a subject, which anonymous = REJECT would deny: set rules, anonymousRules and anonymous = ADDRESS");
+          "they replace the rules for calls without a subject, which anonymous = REJECT would deny: set rules, these and anonymous = ADDRESS");
     }
     return read;
+  }
+
+  /** The name of that list in the place of these members. */
+  private static String anonymousRules(MemberSet members) {
+    return members.place().startsWith(PoliciesConfiguration.PREFIX)
+        ? "anonymous-rules"
+        : "anonymousRules";
   }
 
   private static List<String> names(List<Named> rules) {
     return rules.stream().map(each -> each.rule().name()).toList();
   }
 
-  private static Set<CountedCalls> kinds(List<Named> rules) {
-    return rules.stream().map(Named::kind).collect(Collectors.toSet());
+  private static boolean haveSameKinds(List<Named> rules, List<Named> others) {
+    return rules.stream().allMatch(rule -> others.stream().anyMatch(rule::isOf));
   }
 
   private Optional<Condition> condition(MemberSet policy) {
@@ -390,7 +413,7 @@ final class PolicyPlanner {
     for (Named named : rules) {
       Rule rule = named.rule();
       // Only the algorithm itself knows the meaning of its count.
-      boolean counted = named.takesUnits() && !(rule instanceof CustomRule);
+      boolean counted = named.takesUnits() && !(rule instanceof CustomRule) && rule.count() > 0;
       if (counted && rule.capacity() < units) {
         throw new CorrectableException(
             cost.get()
@@ -599,8 +622,9 @@ final class PolicyPlanner {
         rule = distinct(each);
         distinct.put(each.read(), rule);
         codeNames.put(rule.name(), each.codeName());
-        if (!text.equals(DenialText.NONE)) {
-          texts.put(rule.name(), text);
+        DenialText own = rule.count() == 0 ? text.or(DenialText.BLOCKED) : text;
+        if (!own.equals(DenialText.NONE)) {
+          texts.put(rule.name(), own);
         }
       }
       if (!to.contains(rule)) {
@@ -686,7 +710,7 @@ final class PolicyPlanner {
                   price.cost,
                   price.actual,
                   owned.condition,
-                  observed));
+                  observed || owner.observed));
         });
     return new PolicyPlan(
         name,

@@ -36,9 +36,15 @@ final class RouteLimits {
    * The limit on one path.
    *
    * @param patterns the pattern as it is written, and that with the context path
+   * @param except the patterns of paths that it does not limit, in the same way
    * @param place where it stands, for mistakes
    */
-  record LimitedPath(List<String> patterns, Set<String> methods, LimitPlan plan, Origin place) {
+  record LimitedPath(
+      List<String> patterns,
+      List<String> except,
+      Set<String> methods,
+      LimitPlan plan,
+      Origin place) {
 
     /**
      * @param contextPath of the server; empty if it has none
@@ -46,6 +52,9 @@ final class RouteLimits {
     LimitedPath(Route route, LimitPlan plan, String contextPath) {
       this(
           patterns(withoutLastSlash(route.path().value()), contextPath),
+          route.except().stream()
+              .flatMap(path -> patterns(withoutLastSlash(path), contextPath).stream())
+              .toList(),
           route.methods(),
           plan,
           route.policy());
@@ -63,6 +72,7 @@ final class RouteLimits {
               VARIABLE
                   .matcher(QUERY.matcher(route.getUriMatchTemplate().toString()).replaceAll(""))
                   .replaceAll(variable -> variable.group().matches("\\{[\\w-]+}") ? "*" : "/**/")),
+          List.of(),
           Set.of(route.getHttpMethodName()),
           plan,
           Origin.annotated(plan.method(), "@RateLimiter", ""));
@@ -75,16 +85,36 @@ final class RouteLimits {
               || other.methods.isEmpty()
               || methods.stream().anyMatch(other.methods::contains);
       return sameMethod
+          && !excepts(other)
+          && !other.excepts(this)
           && patterns.stream()
               .anyMatch(one -> other.patterns.stream().anyMatch(two -> meet(one, two)));
+    }
+
+    private boolean excepts(LimitedPath other) {
+      return !except.isEmpty()
+          && other.patterns.stream()
+              .allMatch(path -> except.stream().anyMatch(open -> covers(open, path)));
+    }
+
+    /** Whether a pattern matches all that another one does; false where that is not obvious. */
+    private static boolean covers(String open, String path) {
+      String below = open.endsWith("/**") ? open.substring(0, open.length() - 2) : "";
+      return open.equals(path)
+          || (!below.isEmpty() && below.indexOf('*') < 0 && (path + '/').startsWith(below));
     }
 
     boolean holds(String method, String raw, String plain) {
       if (!methods.isEmpty() && !methods.contains(method)) {
         return false;
       }
+      return (matches(patterns, raw) || matches(patterns, plain))
+          && !(matches(except, raw) && matches(except, plain)); // by no reading of the path alone
+    }
+
+    private static boolean matches(List<String> patterns, String path) {
       for (String pattern : patterns) {
-        if (PathMatcher.ANT.matches(pattern, raw) || PathMatcher.ANT.matches(pattern, plain)) {
+        if (PathMatcher.ANT.matches(pattern, path)) {
           return true;
         }
       }
@@ -102,6 +132,11 @@ final class RouteLimits {
 
   RouteLimits(List<LimitedPath> limits) {
     this.limits = limits;
+  }
+
+  /** The plans of all paths. */
+  Stream<LimitPlan> plans() {
+    return limits.stream().map(LimitedPath::plan);
   }
 
   /**

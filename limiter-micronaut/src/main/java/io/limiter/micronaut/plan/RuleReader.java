@@ -68,6 +68,9 @@ public final class RuleReader {
 
   Read read(MemberSet members) {
     long count = members.get(PolicyMember.COUNT).orElse(DEFAULT_COUNT);
+    if (count == 0 && members.find(PolicyMember.COUNT).orElseThrow().origin().isSetting()) {
+      return closed(members);
+    }
     if (count < 1) {
       throw members.mistake(PolicyMember.COUNT, count, "set it to 1 or more");
     }
@@ -78,6 +81,13 @@ public final class RuleReader {
     Rule rule = rule(members, count, window);
     CountedCalls kind = kind(members, rule);
     return new Read(named(rule, members, PolicyMember.NAME), members.has(PolicyMember.NAME), kind);
+  }
+
+  /** A rule that admits no call, whatever its algorithm: an operator has closed what it limits. */
+  private static Read closed(MemberSet members) {
+    Rule rule = FixedWindowRule.of(0, time(members, PolicyMember.TIME, DEFAULT_TIME));
+    return new Read(
+        named(rule, members, PolicyMember.NAME), members.has(PolicyMember.NAME), CountedCalls.ALL);
   }
 
   private static Rule named(Rule rule, MemberSet members, PolicyMember<String> member) {

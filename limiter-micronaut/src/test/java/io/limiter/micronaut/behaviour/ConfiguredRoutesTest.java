@@ -212,7 +212,7 @@ class ConfiguredRoutesTest {
         "limiter.routes[0].policy | annotated | this policy belongs to annotated methods",
         "limiter.routes[0].path | c/free | begins with a slash",
         "limiter.routes[1].methods | FETCH | use some of CONNECT",
-        "limiter.routes[0].pth | /x | a route has path, methods and policy",
+        "limiter.routes[0].pth | /x | a route has path, except, methods and policy",
       })
   void aMistakeInARouteStopsTheStart(String key, String value, String remedy) {
     Map<String, Object> settings = new HashMap<>(Sources.yaml(YAML));

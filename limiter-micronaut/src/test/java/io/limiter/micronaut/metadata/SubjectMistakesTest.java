@@ -27,10 +27,9 @@ class SubjectMistakesTest extends MistakesContract {
   private static final String NAME_IT = "name the header, such as header = \"X-Api-Key\"";
   private static final String NEVER_ANONYMOUS =
       "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
-  private static final String AROUND =
-      "this rule counts the subject of the surrounding @RateLimiter: remove it";
+  private static final String AROUND = "this rule counts the subject of its policy: remove it";
   private static final String BOTH =
-      "they replace the rules for calls without a subject, which anonymous = REJECT would deny: set rules, anonymousRules and anonymous = ADDRESS";
+      "they replace the rules for calls without a subject, which anonymous = REJECT would deny: set rules, these and anonymous = ADDRESS";
   private static final String MEMBER = "@RateLimiter.beforeSecurity = true";
   private static final String APART =
       "count the address or a header, or put this limit on a method that the route calls";
