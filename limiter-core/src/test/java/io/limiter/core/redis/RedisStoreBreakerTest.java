@@ -215,27 +215,6 @@ class RedisStoreBreakerTest {
     assertThat(patient).isNotCompleted();
   }
 
-  @Test
-  void eachNodeHasItsOwn() {
-    Breaker one = breakers.of("10.0.0.1:6379");
-    for (int i = 0; i < 5; i++) {
-      one.admit().failed(new StoreException(FailureReason.TIMEOUT, "late", null));
-    }
-
-    assertThat(one.admit()).isNull();
-    assertThat(breakers.of("10.0.0.1:6379")).isSameAs(one);
-    assertThat(breakers.of("10.0.0.2:6379").admit()).isNotNull();
-  }
-
-  @Test
-  void theNumberOfBreakersIsBounded() {
-    for (int i = 0; i < 1_000; i++) {
-      breakers.of("node-" + i);
-    }
-
-    assertThat(breakers.of("another")).isSameAs(breakers.of("yet another"));
-  }
-
   private void failTimes(int calls) {
     for (int i = 0; i < calls; i++) {
       decide();

@@ -3,8 +3,6 @@ package io.limiter.core.redis.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;
@@ -33,7 +31,6 @@ import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -50,15 +47,8 @@ class UnansweredCommandsTest {
 
   private static final int MOST = 3;
 
-  private static final DecisionBatching ANYWHERE = batching(false);
-  private static final DecisionBatching IN_SLOTS = batching(true);
-
-  private static DecisionBatching batching(boolean bySlot) {
-    return new DecisionBatching(
-        RedisScript.of("decide"), RedisScript.of("batch"), 16, () -> bySlot);
-  }
-
-  private boolean bySlot;
+  private static final DecisionBatching BATCHING =
+      new DecisionBatching(RedisScript.of("decide"), RedisScript.of("batch"), 16, () -> false);
   private final AtomicLong nanos = new AtomicLong(17);
   private final Queue<RedisCommand<?, ?, ?>> unanswered = new ArrayDeque<>();
   private final UnansweredCommands bound = new UnansweredCommands(unanswered, MOST, nanos::get);
@@ -294,25 +284,6 @@ class UnansweredCommandsTest {
   }
 
   @Test
-  void aWithdrawnCommandIsNotSent() {
-    TimedCommand<String, String, String> command = command(waiting(100, 2_000));
-    assertThat(command.withdraw()).isTrue();
-
-    channel.writeOneOutbound(command);
-
-    assertThat(unanswered).isEmpty();
-    assertThat(command).isCompletedExceptionally();
-  }
-
-  @Test
-  void aCommandThatWasHandedOverCannotBeWithdrawn() {
-    TimedCommand<String, String, String> command = send(waiting(100, 2_000));
-
-    assertThat(command.withdraw()).isFalse();
-    assertThat(command).isNotDone();
-  }
-
-  @Test
   void whileNothingWaitsNothingTicks() {
     TimedCommand<String, String, String> command = send(waiting(100, 2_000));
     unanswered.remove();
@@ -322,32 +293,15 @@ class UnansweredCommandsTest {
     assertThat(channel.hasPendingTasks()).isFalse();
   }
 
-  @Test
-  void decisionsOfOneTurnAreOneCommand() {
-    List<TimedCommand<byte[], byte[], byte[]>> decisions =
-        inOneTurn(3, sent -> assertThat(unanswered).isEmpty());
-
-    assertThat(unanswered).singleElement().isInstanceOf(DecisionBatch.class);
-    assertThat(decisions).allMatch(TimedCommand::isHandedOver);
-  }
-
   /** So Redis decides while the loop still collects. */
   @Test
   void decisionsThatTakeNoOtherAreSentWithinTheTurn() {
     Policy many = Policy.of("policy", SlidingWindowLogRule.of(10_000, Duration.ofSeconds(1)));
     LimitRequest costly = LimitRequest.of(many, Subject.global()).withCost(2_800);
-
     decisions(1, costly);
     assertThat(channel.<Object>readOutbound()).isNull();
     decisions(1, costly);
     assertThat(channel.<Object>readOutbound()).isInstanceOf(DecisionBatch.class);
-  }
-
-  @Test
-  void aDecisionAloneIsSentAsItIs() {
-    TimedCommand<byte[], byte[], byte[]> decision = inOneTurn(1, sent -> {}).get(0);
-
-    assertThat(unanswered).singleElement().isSameAs(decision);
   }
 
   /** The bound counts decisions, not their commands. */
@@ -387,39 +341,6 @@ class UnansweredCommandsTest {
                     .containsExactly(1, 2));
   }
 
-  @Test
-  void aCancelledDecisionIsNotSent() {
-    List<TimedCommand<byte[], byte[], byte[]>> decisions =
-        inOneTurn(2, sent -> sent.get(1).cancel());
-
-    assertThat(unanswered).singleElement().isSameAs(decisions.get(0));
-  }
-
-  @Test
-  void eachDecisionOfABatchHasItsOwnDeadline() {
-    inOneTurn(
-        3,
-        sent -> {
-          sent.get(0).awaitedBy(waiting(100, 2_000));
-          sent.get(1).awaitedBy(waiting(20, 2_000));
-          sent.get(2).awaitedBy(waiting(100, 2_000));
-        });
-
-    run(40);
-    assertThat(ends).containsExactly("redis");
-    run(80);
-    assertThat(ends).containsExactly("redis", "redis", "redis");
-    assertThat(unanswered).hasSize(1);
-  }
-
-  @Test
-  void anotherCommandIsWrittenAfterTheDecisionsBeforeIt() {
-    AsyncCommand<String, String, String> ping = ping();
-    inOneTurn(2, sent -> turn().write(ping));
-
-    assertThat(unanswered).hasSize(2).last().isSameAs(ping);
-  }
-
   /** Whatever Lettuce does with it after a reconnect. */
   @Test
   void aBatchIsHandedOverOnce() {
@@ -429,19 +350,6 @@ class UnansweredCommandsTest {
     channel.writeOneOutbound(batch);
 
     assertThat(unanswered).isEmpty();
-    assertThat(decisions).allMatch(TimedCommand::isCompletedExceptionally);
-  }
-
-  /** Nothing waits for a reply that cannot come. */
-  @Test
-  void decisionsCollectedWhenTheChannelClosesFail() {
-    List<TimedCommand<byte[], byte[], byte[]>> decisions =
-        inOneTurn(
-            2,
-            sent -> {
-              var unused = turn().close();
-            });
-
     assertThat(decisions).allMatch(TimedCommand::isCompletedExceptionally);
   }
 
@@ -461,68 +369,6 @@ class UnansweredCommandsTest {
                 assertThat(decision).isCompletedWithValueMatching(bytes -> bytes.length == 0));
   }
 
-  @Test
-  void withoutItsScriptEachDecisionIsSentAloneUntilTheScriptIsLoaded() {
-    List<TimedCommand<byte[], byte[], byte[]>> decisions = inOneTurn(2, sent -> {});
-    RedisCommand<?, ?, ?> load = replyNoScript();
-    assertThat(decisions)
-        .allSatisfy(
-            decision ->
-                assertThat(decision)
-                    .failsWithin(Duration.ZERO)
-                    .withThrowableThat()
-                    .havingCause()
-                    .isInstanceOf(RedisNoScriptException.class));
-
-    assertSentAlone(inOneTurn(2, sent -> {}));
-
-    load.getOutput().multi(0);
-    load.complete();
-    inOneTurn(2, sent -> {});
-    assertThat(unanswered).singleElement().isInstanceOf(DecisionBatch.class);
-  }
-
-  @Test
-  void ifRedisRejectsTheScriptEachDecisionIsSentAloneAndTheScriptIsNotLoadedAgain() {
-    inOneTurn(2, sent -> {});
-    RedisCommand<?, ?, ?> load = replyNoScript();
-
-    load.completeExceptionally(new RedisCommandExecutionException("NOPERM no"));
-
-    for (int turn = 0; turn < 2; turn++) {
-      assertSentAlone(inOneTurn(2, sent -> {}));
-    }
-  }
-
-  /** Returns the command that loads the script. */
-  private RedisCommand<?, ?, ?> replyNoScript() {
-    RedisCommand<?, ?, ?> batch = unanswered.remove();
-    batch.getOutput().setError(StandardCharsets.US_ASCII.encode("NOSCRIPT No matching script"));
-    batch.complete();
-    RedisCommand<?, ?, ?> load = unanswered.remove();
-    assertThat(load.getType()).isEqualTo(CommandType.EVAL);
-    assertThat(unanswered).isEmpty();
-    return load;
-  }
-
-  private void assertSentAlone(List<TimedCommand<byte[], byte[], byte[]>> decisions) {
-    List<Object> sent = List.copyOf(unanswered);
-    unanswered.clear();
-    assertThat(sent).containsExactlyElementsOf(decisions);
-  }
-
-  /** A Redis Cluster takes a command only if its keys are in one slot. */
-  @Test
-  void decisionsOfOtherSlotsAreOtherCommands() {
-    bySlot = true;
-    List<TimedCommand<byte[], byte[], byte[]>> decisions = new ArrayList<>();
-    decisions.addAll(decisions(1));
-    decisions.addAll(decisions(1, new Subject("user", "ada")));
-    channel.runPendingTasks();
-
-    assertSentAlone(decisions);
-  }
-
   /**
    * Sends decisions in one turn of the event loop.
    *
@@ -530,7 +376,9 @@ class UnansweredCommandsTest {
    */
   private List<TimedCommand<byte[], byte[], byte[]>> inOneTurn(
       int number, Consumer<List<TimedCommand<byte[], byte[], byte[]>>> before) {
-    List<TimedCommand<byte[], byte[], byte[]>> decisions = decisions(number);
+    Policy once = Policy.of("policy", SlidingWindowLogRule.of(1, Duration.ofSeconds(1)));
+    List<TimedCommand<byte[], byte[], byte[]>> decisions =
+        decisions(number, LimitRequest.of(once, Subject.global()));
     before.accept(decisions);
     channel.runPendingTasks();
     return decisions;
@@ -541,17 +389,6 @@ class UnansweredCommandsTest {
     return channel.pipeline().lastContext();
   }
 
-  private List<TimedCommand<byte[], byte[], byte[]>> decisions(int number) {
-    return decisions(number, Subject.global());
-  }
-
-  private List<TimedCommand<byte[], byte[], byte[]>> decisions(int number, Subject subject) {
-    return decisions(
-        number,
-        LimitRequest.of(
-            Policy.of("policy", SlidingWindowLogRule.of(1, Duration.ofSeconds(1))), subject));
-  }
-
   private List<TimedCommand<byte[], byte[], byte[]>> decisions(int number, LimitRequest request) {
     EncodedCall call =
         EncodedCall.of(
@@ -559,7 +396,7 @@ class UnansweredCommandsTest {
             Mode.ACQUIRE,
             RedisSettings.defaults()::name,
             stack -> new EncodedStack(stack, List.of(), () -> 0),
-            bySlot ? IN_SLOTS : ANYWHERE);
+            BATCHING);
     List<TimedCommand<byte[], byte[], byte[]>> decisions = new ArrayList<>();
     for (int i = 0; i < number; i++) {
       TimedCommand<byte[], byte[], byte[]> decision =
