@@ -6,7 +6,6 @@ import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
@@ -109,22 +108,6 @@ class OverrideStoreTest {
     assertThat(decided().rules().get(0).count()).isEqualTo(11);
     inForce.use(List.of());
     assertThat(decided()).isSameAs(CHARGE.stack());
-  }
-
-  @Test
-  void theTimeThatIsLeftPasses() {
-    inForce.use(List.of(override(10, HOUR)));
-    await()
-        .untilAsserted(
-            () ->
-                assertThat(inForce.all())
-                    .singleElement()
-                    .satisfies(
-                        one -> {
-                          assertThat(one.counts()).isEqualTo(Map.of("3-per-60s", 10L));
-                          assertThat(one.left())
-                              .isBetween(HOUR.minusSeconds(60), HOUR.minusMillis(2));
-                        }));
   }
 
   @ParameterizedTest

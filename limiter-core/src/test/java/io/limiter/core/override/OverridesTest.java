@@ -226,14 +226,6 @@ class OverridesTest {
     }
   }
 
-  @ParameterizedTest
-  @ValueSource(strings = {"PT0.9S", "PT0S", "PT-1S", "P8D"})
-  void aTimeOutOfRangeIsAMistake(String time) {
-    assertThatThrownBy(() -> OverrideTable.requireTime(Duration.parse(time)))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("use 1 s to 7 days");
-  }
-
   @Test
   void aTagDoesNotShowTheSubject() {
     StateKey key = search(ADA).charge(0).key();

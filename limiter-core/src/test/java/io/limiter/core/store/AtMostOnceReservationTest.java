@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.store;
 
-import static io.limiter.core.StoreHarness.HOUR;
 import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Charge;
-import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.rule.ConcurrencyLimitRule;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -21,7 +18,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.ToIntFunction;
 import org.junit.jupiter.api.Test;
 
-/** What a store is asked for, and how often. */
+/** Renewals that overlap, and the end of a call during one. */
 class AtMostOnceReservationTest {
 
   private static final Subject ADA = new Subject("user", "ada");
@@ -30,32 +27,25 @@ class AtMostOnceReservationTest {
               Policy.of("counted", rule(5, MINUTE)).withDuplicates(rule(1, MINUTE)),
               ADA,
               Optional.of("tea"))
-          .and(flight("long", HOUR))
-          .and(flight("short", MINUTE))
-          .and(flight("medium", Duration.ofMinutes(10)))
+          .and(LimitRequest.of(Policy.of("flight", ConcurrencyLimitRule.of(1)), ADA))
           .withCost(3);
-
-  private static LimitRequest flight(String name, Duration permit) {
-    return LimitRequest.of(Policy.of(name, ConcurrencyLimitRule.of(1, permit)), ADA);
-  }
 
   private final List<String> asked = new ArrayList<>();
   private final List<CompletableFuture<Long>> renewals = new ArrayList<>();
-  private int untaken = -1;
   private boolean renewalThrows;
 
-  private final Reservation reservation = new Reservation(CALL);
+  private final Reservation reservation = new Reservation();
 
   /** Records what it is asked for; a renewal ends when the test ends it. */
   private final class Reservation extends AtMostOnceReservation {
 
-    Reservation(LimitRequest request) {
-      super(request);
+    Reservation() {
+      super(CALL);
     }
 
     @Override
     protected boolean took(int charge) {
-      return charge != untaken;
+      return true;
     }
 
     @Override
@@ -83,57 +73,6 @@ class AtMostOnceReservationTest {
       asked.add("record " + units.charges().stream().map(Charge::cost).toList());
       return CompletableFuture.completedFuture("recorded");
     }
-  }
-
-  @Test
-  void aRefundGivesBackAllOnce() {
-    assertThat(reservation.refund()).isCompletedWithValue(7L);
-    assertThat(reservation.refund()).isCompletedWithValue(0L);
-    assertThat(reservation.release()).isCompletedWithValue(0L);
-    assertThat(reservation.settle(Completion.succeeded())).isCompletedWithValue(0L);
-    assertThat(asked).containsExactly("give back 0 [3, 1, 1, 1, 1]", "give back 4 []");
-  }
-
-  @Test
-  void theGuardIsReleasedOnceAndNotRefundedAgain() {
-    assertThat(reservation.release()).isCompletedWithValue(1L);
-    assertThat(reservation.release()).isCompletedWithValue(0L);
-    assertThat(reservation.refund()).isCompletedWithValue(6L);
-    assertThat(asked).containsExactly("give back 4 [1]", "give back 0 [3, 1, 1, 1]");
-  }
-
-  @Test
-  void aSettlementLeavesTheGuard() {
-    assertThat(reservation.settle(Completion.succeeded().withCost(1))).isCompletedWithValue(5L);
-    assertThat(reservation.refund()).isCompletedWithValue(1L);
-    assertThat(asked).containsExactly("give back 0 [2, 1, 1, 1]", "give back 4 [1]");
-  }
-
-  @Test
-  void aCostAboveTheReservedOneIsRecorded() {
-    assertThat(reservation.settle(Completion.succeeded().withCost(5))).isCompletedWithValue(3L);
-    assertThat(asked).containsExactly("give back 0 [0, 1, 1, 1]", "record [2]");
-  }
-
-  @Test
-  void onlyChargesThatTookUnitsAreRecordedOrHoldAPermit() {
-    untaken = 0;
-    var unused = reservation.settle(Completion.succeeded().withCost(5));
-    assertThat(asked).containsExactly("give back 0 [0, 1, 1, 1]");
-    untaken = 2;
-    assertThat(reservation.permitDuration()).contains(Duration.ofMinutes(10));
-  }
-
-  @Test
-  void permitsAreRenewedWithinTheShortestOfTheirDurations() {
-    assertThat(reservation.permitDuration()).contains(MINUTE);
-    assertThat(new Reservation(LimitRequest.of(Policy.of("none", rule(1, MINUTE)), ADA)))
-        .satisfies(
-            none -> {
-              assertThat(none.permitDuration()).isEmpty();
-              assertThat(none.renewPermits()).isCompletedWithValue(0L);
-            });
-    assertThat(asked).isEmpty();
   }
 
   @Test
@@ -178,28 +117,8 @@ class AtMostOnceReservationTest {
     renewals.get(0).completeExceptionally(new IllegalStateException("away"));
 
     assertThat(renewal).isCompletedExceptionally();
-    assertThat(refund).isCompletedWithValue(7L);
+    assertThat(refund).isCompletedWithValue(5L);
     assertThat(reservation.renewPermits()).as("after the end").isCompletedWithValue(0L);
-    assertThat(asked).containsExactly("renew", "give back 0 [3, 1, 1, 1, 1]");
-  }
-
-  @Test
-  void aSecondRefundDoesNotWait() {
-    var unused = reservation.settle(Completion.succeeded());
-    asked.clear();
-    assertThat(reservation.refund()).isCompletedWithValue(1L);
-    assertThat(asked).containsExactly("give back 4 [1]");
-  }
-
-  @Test
-  void aCostThatFailsEndsNothing() {
-    Completion broken =
-        Completion.succeeded()
-            .withCosts(
-                charge -> {
-                  throw new IllegalStateException("a defect");
-                });
-    assertThat(reservation.settle(broken)).isCompletedExceptionally();
-    assertThat(reservation.refund()).isCompletedWithValue(7L);
+    assertThat(asked).containsExactly("renew", "give back 0 [3, 1, 1]");
   }
 }

@@ -2,15 +2,12 @@
 package io.limiter.core.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
-import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketException;
-import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
@@ -41,88 +38,12 @@ class FaultProxyTest {
   }
 
   @Test
-  void passesAndCountsConnections() throws IOException {
-    try (Socket one = connect();
-        Socket other = connect()) {
-      assertThat(ask(one, "PING\r\nPING\r\n", 14)).isEqualTo(PONG + PONG);
-      assertThat(ask(other, "GET none\r\n", 5)).isEqualTo("$-1\r\n");
-      assertThat(proxy.open()).isEqualTo(2);
-    }
-    await().until(() -> proxy.open() == 0);
-    assertThat(proxy.accepted()).isEqualTo(2);
-  }
-
-  @Test
-  void delaysEachReply() throws IOException {
-    try (Socket socket = connect()) {
-      ask(socket, "PING\r\n", 7);
-      proxy.delay(Duration.ofMillis(60));
-      long before = System.nanoTime();
-      assertThat(ask(socket, "PING\r\n", 7)).isEqualTo(PONG);
-      assertThat(millisSince(before)).isBetween(60L, 1_000L);
-    }
-  }
-
-  @Test
   void dripsByteByByteAndKeepsTheOrder() throws IOException {
     try (Socket socket = connect()) {
       proxy.drip(Duration.ofMillis(5));
       long before = System.nanoTime();
       assertThat(ask(socket, "PING\r\nECHO x\r\n", 14)).isEqualTo(PONG + "$1\r\nx\r\n");
       assertThat(millisSince(before)).isBetween(70L, 1_000L);
-    }
-  }
-
-  @Test
-  void aBlackHoleAcceptsAndNeverAnswersEvenWhenRedisIsGone() throws IOException {
-    proxy.blackHole();
-    try (Socket socket = connect()) {
-      assertThatThrownBy(() -> ask(socket, "SET hole 1\r\n", 1))
-          .isInstanceOf(SocketTimeoutException.class);
-    }
-    proxy.pass();
-    try (Socket socket = connect()) {
-      assertThat(ask(socket, "EXISTS hole\r\n", 4)).isEqualTo(":0\r\n");
-    }
-  }
-
-  @Test
-  void aBlackHoleOfOpenConnectionsLetsNewOnesPass() throws IOException {
-    try (Socket old = connect()) {
-      ask(old, "PING\r\n", 7);
-      proxy.blackHoleOpenConnections();
-      assertThatThrownBy(() -> ask(old, "PING\r\n", 7)).isInstanceOf(SocketTimeoutException.class);
-      try (Socket fresh = connect()) {
-        assertThat(ask(fresh, "PING\r\n", 7)).isEqualTo(PONG);
-      }
-    }
-  }
-
-  @Test
-  void rejectsUntilItPassesAgain() throws IOException {
-    try (Socket socket = connect()) {
-      ask(socket, "PING\r\n", 7);
-      proxy.rejectConnections();
-      assertThatThrownBy(() -> ask(socket, "PING\r\n", 7)).isInstanceOf(SocketException.class);
-    }
-    assertThatThrownBy(this::connect).isInstanceOf(ConnectException.class);
-    proxy.pass();
-    try (Socket socket = connect()) {
-      assertThat(ask(socket, "PING\r\n", 7)).isEqualTo(PONG);
-    }
-  }
-
-  @Test
-  void cutsAfterACommandHasRun() throws IOException {
-    try (Socket socket = connect()) {
-      proxy.cutAfterReplies(1);
-      assertThat(ask(socket, "INCR cut\r\n", 4)).isEqualTo(":1\r\n");
-      assertThat(proxy.armed()).isTrue();
-      assertThatThrownBy(() -> ask(socket, "INCR cut\r\n", 4)).isInstanceOf(SocketException.class);
-    }
-    assertThat(proxy.armed()).isFalse();
-    try (Socket socket = connect()) {
-      assertThat(ask(socket, "GETDEL cut\r\n", 7)).isEqualTo("$1\r\n2\r\n");
     }
   }
 
@@ -160,19 +81,6 @@ class FaultProxyTest {
     }
   }
 
-  @Test
-  void leavesNoThreadBehind() throws IOException {
-    try (Socket socket = connect()) {
-      ask(socket, "PING\r\n", 7);
-      proxy.close();
-    }
-    await()
-        .until(
-            () ->
-                Thread.getAllStackTraces().keySet().stream()
-                    .noneMatch(thread -> thread.getName().startsWith("fault-proxy")));
-  }
-
   private boolean connects() {
     try (Socket socket = connect()) {
       return ask(socket, "PING\r\n", 7).equals(PONG);
@@ -183,13 +91,12 @@ class FaultProxyTest {
 
   private Socket connect() throws IOException {
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), proxy.port());
-    socket.setSoTimeout(300);
+    socket.setSoTimeout(1_000);
     return socket;
   }
 
   /** Sends this, and reads so many bytes of what comes back. */
   private static String ask(Socket socket, String commands, int length) throws IOException {
-    socket.setSoTimeout(commands.startsWith("SET hole") ? 100 : 1_000);
     socket.getOutputStream().write(commands.getBytes(StandardCharsets.US_ASCII));
     byte[] read = socket.getInputStream().readNBytes(length);
     if (read.length < length) {

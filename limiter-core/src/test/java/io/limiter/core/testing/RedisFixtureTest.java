@@ -60,6 +60,18 @@ class RedisFixtureTest {
   }
 
   @Test
+  void aServerThatCannotStartNamesTheReason() {
+    try (RedisProcess first = RedisProcess.onFreePort().start();
+        RedisProcess second = RedisProcess.onPort(first.port())) {
+      assertThatThrownBy(second::start)
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("on port " + first.port())
+          .hasMessageContaining("Address already in use");
+      assertThat(first.isRunning()).isTrue();
+    }
+  }
+
+  @Test
   void namesTheVariableThatItCannotFollow() {
     assertThatThrownBy(() -> RedisFixture.find(Map.of("LIMITER_TEST_REDIS", "container")))
         .isInstanceOf(IllegalStateException.class)
