@@ -114,6 +114,20 @@ public interface LeaverContract extends StoreHarness {
   }
 
   @Test
+  default void noDepartureOfAQueueThatWasResetIsGivenBackToAnother() {
+    LimitRequest call = call(twoASecond());
+    acquire(2, call);
+    Verdict lost = acquire(call);
+    assertThat(store().reset(List.of(call.charge(0).key())))
+        .succeedsWithin(SECOND.multipliedBy(10));
+    assertThat(refund(lost)).isZero();
+    advance(TICK);
+    acquire(4, call);
+    assertThat(refund(lost)).isZero();
+    assertThat(remaining(call)).isEqualTo(7);
+  }
+
+  @Test
   default void aCallBeyondTheQueueMayTakeADepartureThatWasGivenUp() {
     LimitRequest call =
         call(LeakyBucketRule.of(2, SECOND, 100, Duration.ofMillis(1_200)).withFair(false));

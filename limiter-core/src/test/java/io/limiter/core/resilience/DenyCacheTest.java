@@ -9,6 +9,7 @@ import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.concurrent.CompletionStage;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
@@ -28,6 +29,27 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class DenyCacheTest extends DenyCacheBench {
+  private static final LimitRequest ADA = call("ada", rule(1, MINUTE));
+  private static final LimitRequest BOB = call("bob", rule(1, MINUTE));
+  private static final LimitRequest BRIEF = call("brief", rule(1, Duration.ofMillis(10)));
+
+  private final DenyCache single = cache(1);
+
+  private static CompletionStage<Verdict> decide(DenyCache cache, LimitRequest call) {
+    return cache.decide(call, Mode.ACQUIRE);
+  }
+
+  private static DecidedBy source(DenyCache cache, LimitRequest call) {
+    Verdict verdict = decide(cache, call).toCompletableFuture().join();
+    assertThat(verdict.allowed()).isFalse();
+    return verdict.decidedBy();
+  }
+
+  /** Takes all units of a caller; its next call is denied. */
+  private void use(LimitRequest call) {
+    store.memory.decide(call, Mode.RECORD);
+  }
+
 
   @Test
   void aKnownDenialIsAnsweredWithoutAskingTheStore() {
@@ -199,9 +221,64 @@ class DenyCacheTest extends DenyCacheBench {
         .hasMessageContaining("more than 0");
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {0, 100_001})
+  void anInvalidSizeIsRejected(int size) {
+    assertThatThrownBy(() -> new DenyCache(store, policy -> true, size, SECOND))
+        .hasMessageContaining("size " + size + ": use 1 to 100000");
+  }
+
   @Test
-  void anInvalidSizeIsRejected() {
-    assertThatThrownBy(() -> new DenyCache(store, policy -> true, 0, SECOND))
-        .hasMessageContaining("size 0: use 1 to 100000");
+  void aFullCacheIsSearchedForRoomTenTimesInASecond() {
+    use(BRIEF);
+    use(BOB);
+    source(single, BRIEF);
+    source(single, BOB); // the first search finds nothing
+    advance(Duration.ofNanos(99_999_000));
+    source(single, BOB);
+    assertThat(source(single, BOB)).isEqualTo(DecidedBy.STORE);
+
+    advance(Duration.ofNanos(1_000));
+    assertThat(source(single, BOB)).isEqualTo(DecidedBy.STORE);
+    assertThat(source(single, BOB)).isEqualTo(DecidedBy.DENY_CACHE);
+  }
+
+  @Test
+  void anEntryBeingCheckedIsNotRemovedForAnother() {
+    use(ADA);
+    use(BOB);
+    source(single, ADA);
+    advance(AGE);
+    store.slow = true;
+    decide(single, BOB);
+    decide(single, ADA);
+    store.slow = false;
+    store.answer(); // Bob's answer arrives first
+
+    assertThat(source(single, ADA)).isEqualTo(DecidedBy.DENY_CACHE);
+    assertThat(source(single, BOB)).isEqualTo(DecidedBy.STORE);
+  }
+
+  @Test
+  void aResetOfOneSubjectAffectsNoOther() {
+    use(ADA);
+    use(BOB);
+    source(cache, ADA);
+    source(cache, BOB);
+    cache.reset(List.of(ADA.charge(0).key()));
+
+    assertThat(decide(cache, ADA).toCompletableFuture().join().allowed()).isTrue();
+    assertThat(source(cache, BOB)).isEqualTo(DecidedBy.DENY_CACHE);
+  }
+
+  @Test
+  void aCallerAdmittedInTheMeantimeIsCachedAgainOnceDenied() {
+    deny(caller);
+    store.reset(List.of(caller.charge(0).key()));
+    advance(AGE);
+
+    assertThat(acquire().allowed()).isTrue();
+    assertThat(acquire().decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(acquire().decidedBy()).isEqualTo(DecidedBy.DENY_CACHE);
   }
 }

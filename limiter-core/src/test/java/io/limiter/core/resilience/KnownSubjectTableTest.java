@@ -333,6 +333,22 @@ class KnownSubjectTableTest {
     assertThat(store.units).isEqualTo(1);
   }
 
+  @Test
+  void aSubmissionThatWasReleasedIsNotReportedToTheStore() {
+    LimitRequest call =
+        LimitRequest.of(
+            Policy.of("known", SlidingWindowLogRule.of(100, MINUTE))
+                .withDuplicates(SlidingWindowLogRule.of(1, MINUTE)),
+            new Subject("test", "ada"),
+            Optional.of("tea"));
+    store.way = Way.NOT_SENT;
+    var unused = decide(call).reservation().release();
+    store.way = Way.ANSWERED;
+    Verdict again = decide(call);
+    assertThat(again.outcome()).isEqualTo(Outcome.ALLOWED);
+    assertThat(again.rules().get(0).remaining()).as("its unit is reported").isEqualTo(98);
+  }
+
   /** Otherwise its units would count in memory forever. */
   @Test
   void aCallOfAStoreThatThrowsIsNotUnderWay() {

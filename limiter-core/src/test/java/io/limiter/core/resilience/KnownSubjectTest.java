@@ -37,63 +37,12 @@ class KnownSubjectTest {
 
   private static final Rule LOG = SlidingWindowLogRule.of(100, Duration.ofSeconds(7));
 
-  /** The same window with another count: the key is the same. */
-  private static final Rule LARGER = SlidingWindowLogRule.of(200, Duration.ofSeconds(7));
-
   /** A group of units that wait to be reported lasts a quarter of its window: two seconds. */
   private static final Rule LOG_OF_8_S = SlidingWindowLogRule.of(100, Duration.ofSeconds(8));
 
   private static final Rule BUCKET = TokenBucketRule.of(100, 100, Duration.ofSeconds(8));
 
   private final KnownSubject subject = new KnownSubject();
-
-  @Test
-  void withoutAVerdictOnlyWhatIsUnderWayIsKnown() {
-    assertThat(use(charge(LOG), 0)).isNull();
-
-    subject.sent(3);
-    subject.sent(4);
-    subject.answered(3);
-
-    assertThat(use(charge(LOG), 0))
-        .isEqualTo(new KnownUse(START / 1_000, List.of(), 0, List.of(new PastUnits(0, 4))));
-  }
-
-  @Test
-  void aVerdictIsAdoptedWithItsAge() {
-    learn(charge(LOG), verdict(LOG, 6, 2, 5).ban(Duration.ofSeconds(9)), 0);
-
-    assertThat(use(charge(LOG), 1.5))
-        .isEqualTo(
-            new KnownUse(
-                1_500_000, List.of(new RuleUse(6, 1, 2_000_000, 5_000_000)), 9_000_000, List.of()));
-    assertThat(use(charge(LOG), 1.5)).as("it is adopted already").isNull();
-  }
-
-  @Test
-  void eachRuleHasItsOwnNumbers() {
-    Charge charge = charge(LOG, LOG_OF_8_S);
-    Verdict verdict =
-        Verdict.of(policy(charge), Outcome.ALLOWED)
-            .rules(List.of(rule(BUCKET, 1, 1, 1), rule(LOG, 6, 2, 5), rule(LOG_OF_8_S, 7, 3, 4)))
-            .build();
-
-    subject.learn(charge, verdict, 1, 0, at(0), at(0));
-
-    assertThat(rules(charge, 0))
-        .containsExactly(
-            new RuleUse(6, 1, 2_000_000, 5_000_000), new RuleUse(7, 1, 3_000_000, 4_000_000));
-  }
-
-  @Test
-  void theVerdictOfTheDuplicateGuardIsTakenFromItsPlace() {
-    Verdict verdict =
-        Verdict.of(policy(charge(LOG)), Outcome.DUPLICATE).duplicate(rule(LOG, 6, 2, 5)).build();
-
-    subject.learn(charge(LOG), verdict, -1, 0, at(0), at(0));
-
-    assertThat(rules(charge(LOG), 0)).containsExactly(new RuleUse(6, 1, 2_000_000, 5_000_000));
-  }
 
   /** If more of them were missing than return at that time, the call would be denied then too. */
   @ParameterizedTest
@@ -113,20 +62,6 @@ class KnownSubjectTest {
 
     assertThat(rules(charge(LOG), 0))
         .containsExactly(new RuleUse(remaining, returning, 2_000_000, 5_000_000));
-  }
-
-  @Test
-  void callsUnderWayAreAdoptedAtEachDecisionAndOnceMoreWhenTheyHaveEnded() {
-    learn(charge(LOG), verdict(LOG, 6, 2, 5), 0);
-    subject.sent(2);
-
-    for (int i = 0; i < 3; i++) {
-      assertThat(use(charge(LOG), i).since()).containsExactly(new PastUnits(0, 2));
-    }
-    subject.answered(2);
-
-    assertThat(use(charge(LOG), 3).since()).isEmpty();
-    assertThat(use(charge(LOG), 4)).isNull();
   }
 
   /** The store's clock orders verdicts; without it, when the store was asked. */
@@ -160,43 +95,6 @@ class KnownSubjectTest {
     } else {
       assertThat(known).as("no news").isNull();
     }
-  }
-
-  @Test
-  void theFirstVerdictKeepsUnitsToReport() {
-    admit(charge(LOG), 100, 0);
-
-    learn(charge(LOG), verdict(LOG, 6, 2, 5), 0);
-
-    assertThat(past(0)).hasSize(1);
-    assertThat(use(charge(LOG), 0).since()).containsExactly(new PastUnits(0, 1));
-  }
-
-  /** Another count does not change the key: what was admitted counts, the last verdict does not. */
-  @Test
-  void changedRulesStartWithoutTheVerdict() {
-    learn(charge(LOG), verdict(LOG, 6, 2, 5), 0);
-    admit(charge(LOG), 100, 0);
-
-    KnownUse other = use(charge(LARGER), 0);
-    learn(charge(LARGER), verdict(LARGER, 7, 2, 5), 0);
-
-    assertThat(other.rules()).isEmpty();
-    assertThat(other.since()).containsExactly(new PastUnits(0, 1));
-    assertThat(rules(charge(LARGER), 0)).extracting(RuleUse::remaining).containsExactly(7L);
-    assertThat(costs(past(0))).containsExactly(1);
-  }
-
-  @Test
-  void whatTheFallbackHasAdmittedIsAdoptedWithItsAge() {
-    learn(charge(LOG_OF_8_S), verdict(LOG_OF_8_S, 6, 2, 5), 0);
-    admit(charge(LOG_OF_8_S).withCost(2), 100, 0);
-    admit(charge(LOG_OF_8_S).withCost(3), 100, 2.5);
-    subject.sent(4);
-
-    assertThat(use(charge(LOG_OF_8_S), 3).since())
-        .containsExactly(
-            new PastUnits(3_000_000, 2), new PastUnits(500_000, 3), new PastUnits(0, 4));
   }
 
   /** A group is as old as its last unit, and begins with its first. */
@@ -252,17 +150,6 @@ class KnownSubjectTest {
     assertThat(costs(past(0))).containsExactly(reported);
   }
 
-  /** Those that came back may be the same ones. */
-  @Test
-  void unitsGivenBackAfterOthersCameBackAreReported() {
-    admit(charge(LOG).withCost(2), 100, 0);
-    KnownSubject.Admitted group = admit(charge(LOG).withCost(3), 4, 0);
-
-    group.giveBack(1);
-
-    assertThat(costs(past(0))).containsExactly(4);
-  }
-
   @Test
   void unitsGivenBackAreNotReported() {
     KnownSubject.Admitted group = admit(charge(LOG).withCost(5), 100, 0);
@@ -274,16 +161,6 @@ class KnownSubjectTest {
     group.giveBack(4);
     assertThat(use(charge(LOG), 0).since()).isEmpty();
     assertThat(past(0)).isEmpty();
-  }
-
-  @Test
-  void unitsGivenBackOfOneGroupLeaveTheOthers() {
-    KnownSubject.Admitted first = admit(charge(LOG), 100, 0);
-    admit(charge(LOG).withCost(2), 100, 3);
-
-    first.giveBack(1);
-
-    assertThat(costs(past(3))).containsExactly(2);
   }
 
   /** The store may have recorded them. Others of their group are younger, and count for longer. */
@@ -315,15 +192,6 @@ class KnownSubjectTest {
     admit(charge(SlidingWindowCounterRule.of(100, Duration.ofSeconds(7))), 100, 0);
 
     assertThat(past(seconds)).hasSize(reported);
-  }
-
-  @Test
-  void groupsThatAreTooOldLeaveOneByOne() {
-    admit(charge(LOG), 100, 0);
-    admit(charge(LOG).withCost(2), 100, 2);
-    admit(charge(LOG).withCost(4), 100, 4);
-
-    assertThat(costs(past(9))).containsExactly(4);
   }
 
   @Test
@@ -362,15 +230,6 @@ class KnownSubjectTest {
     assertThat(past(3)).isEmpty();
   }
 
-  @Test
-  void aCallAsksForAReportOnlyWhileThereAreUnits() {
-    assertThat(subject.sent(1)).isFalse();
-    KnownSubject.Admitted group = admit(charge(LOG), 100, 0);
-    assertThat(subject.sent(1)).isTrue();
-    group.giveBack(1);
-    assertThat(subject.sent(1)).isFalse();
-  }
-
   @ParameterizedTest
   @CsvSource({"5, 0, 5, false", "5, 0, 5.000000001, true", "2, 9, 9, false", "2, 9, 9.1, true"})
   void aVerdictIsKeptUntilItsRulesAndItsBanAreOver(
@@ -390,24 +249,6 @@ class KnownSubjectTest {
   }
 
   @Test
-  void aVerdictIsKeptUntilTheLastOfItsRulesIsOver() {
-    Charge charge = charge(LOG, LOG_OF_8_S, BUCKET);
-    Verdict verdict =
-        Verdict.of(policy(charge), Outcome.ALLOWED)
-            .rules(List.of(rule(LOG, 1, 1, 2), rule(LOG_OF_8_S, 1, 1, 6), rule(BUCKET, 1, 1, 4)))
-            .build();
-    subject.learn(charge, verdict, 0, 0, at(0), at(0));
-
-    assertThat(subject.forgetIfExpired(at(6))).isFalse();
-    assertThat(subject.forgetIfExpired(at(6.1))).isTrue();
-  }
-
-  @Test
-  void withoutAVerdictThereIsNothingToKeep() {
-    assertThat(subject.forgetIfExpired(START)).isTrue();
-  }
-
-  @Test
   void callsUnderWayAreKept() {
     subject.sent(1);
     assertThat(subject.forgetIfExpired(at(100))).isFalse();
@@ -424,35 +265,6 @@ class KnownSubjectTest {
     assertThat(subject.forgetIfExpired(at(9.9))).isFalse();
     assertThat(subject.forgetIfExpired(at(10))).isTrue();
     assertThat(past(0)).isEmpty();
-  }
-
-  @Test
-  void aLiftedBanIsNews() {
-    learn(charge(LOG), verdict(LOG, 6, 2, 5).ban(Duration.ofSeconds(9)), 0);
-    use(charge(LOG), 0);
-
-    subject.liftBan();
-
-    KnownUse known = use(charge(LOG), 0);
-    assertThat(known.bannedMicros()).isZero();
-    assertThat(known.rules()).hasSize(1);
-  }
-
-  @Test
-  void forgettingKeepsOnlyTheCallsThatAreUnderWay() {
-    learn(charge(LOG), verdict(LOG, 6, 2, 5).ban(Duration.ofSeconds(9)), 0);
-    admit(charge(LOG), 100, 0);
-    subject.sent(3);
-
-    subject.forget();
-
-    assertThat(use(charge(LOG), 0))
-        .isEqualTo(new KnownUse(0, List.of(), 0, List.of(new PastUnits(0, 3))));
-    assertThat(past(0)).isEmpty();
-    subject.learn(charge(LOG), verdict(LOG, 8, 1, 1).build(), 0, 0, at(-1), at(1));
-    assertThat(rules(charge(LOG), 1))
-        .as("a verdict on a question asked before")
-        .containsExactly(new RuleUse(8, 1, 1_000_000, 1_000_000));
   }
 
   private static long at(double seconds) {

@@ -132,17 +132,6 @@ class SubjectLearningTest {
     assertThat(adopted()).as("nothing more is under way").isEmpty();
   }
 
-  @Test
-  void aVerdictWithoutTheGuardOrOfFewerRulesLeavesTheOthersUnknown() {
-    Verdict first =
-        Verdict.of(CALL.policy(), Outcome.ALLOWED)
-            .rules(List.of(rule(TEN, 1), rule(TWENTY, 2)))
-            .build();
-    learn(first);
-
-    assertThat(adopted()).containsOnly(Map.entry(USER, List.of(1L, 2L)));
-  }
-
   /**
    * Redis decides the first charge at the time of the verdict; the others may be of other nodes, so
    * the one that was asked later counts.
@@ -158,27 +147,6 @@ class SubjectLearningTest {
     assertThat(adopted()).containsEntry(USER, List.of(5L, 5L)).containsEntry(ORG, List.of(3L));
   }
 
-  @Test
-  void unitsAreUnderWayUntilTheCallIsAnswered() {
-    KnownCall call = table.call(CALL);
-    table.call(CALL).unanswered();
-
-    assertThat(since())
-        .containsOnly(
-            Map.entry(USER, List.of(1)), Map.entry(ORG, List.of(3)), Map.entry(GUARD, List.of(1)));
-    call.answered(verdict(1, 2, 3).duplicate(rule(ONCE, 0)).build());
-    assertThat(since().values()).containsOnly(List.of());
-  }
-
-  @Test
-  void aLateVerdictIsOfACallThatIsNoLongerUnderWay() {
-    table.call(CALL);
-    table.call(CALL).learn(verdict(1, 2, 3).build());
-
-    assertThat(since()).containsEntry(USER, List.of(2)).containsEntry(ORG, List.of(6));
-    assertThat(adopted()).containsEntry(USER, List.of(1L, 2L));
-  }
-
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "STORE")
   void nothingIsLearntFromAnotherStoresVerdict(DecidedBy other) {
@@ -191,13 +159,6 @@ class SubjectLearningTest {
 
     assertThat(since()).containsEntry(USER, List.of());
     assertThat(adopted()).as("nothing more").isEmpty();
-  }
-
-  @Test
-  void aCallWithoutAVerdictIsNoLongerUnderWay() {
-    learn(null);
-
-    assertThat(adopted()).isEmpty();
   }
 
   /** Units beyond the most that any rule of the charge counts have come back. */
@@ -220,19 +181,6 @@ class SubjectLearningTest {
   }
 
   @Test
-  void unitsAreReportedOnce() {
-    Verdict verdict = verdict(9, 19, 27).duplicate(rule(ONCE, 0)).build();
-    var unused = admitted(verdict);
-    KnownCall bringing = table.call(CALL);
-    assertThat(bringing.asked().past()).hasSize(3);
-    assertThat(table.call(CALL).asked()).as("meanwhile").isSameAs(CALL);
-
-    bringing.answered(verdict);
-
-    assertThat(table.call(CALL).asked()).isSameAs(CALL);
-  }
-
-  @Test
   void aReportThatWasNotSentIsSentWithTheNextCall() {
     var unused = admitted(verdict(9, 19, 27).duplicate(rule(ONCE, 0)).build());
     KnownCall bringing = table.call(CALL);
@@ -242,18 +190,6 @@ class SubjectLearningTest {
     assertThat(table.call(CALL).asked().past())
         .extracting(PastCharge::charge)
         .isEqualTo(bringing.asked().past().stream().map(PastCharge::charge).toList());
-  }
-
-  /** It was asked before the fallback admitted another call. */
-  @Test
-  void aCallThatCarriesNothingLeavesWhatIsOwed() {
-    Verdict verdict = verdict(9, 19, 27).duplicate(rule(ONCE, 0)).build();
-    KnownCall call = table.call(CALL);
-    var unused = admitted(verdict);
-
-    call.answered(verdict);
-
-    assertThat(table.call(CALL).asked().past()).hasSize(3);
   }
 
   @Test
@@ -320,29 +256,6 @@ class SubjectLearningTest {
     underWay.unanswered();
     nanos += 100_000_000;
     assertThat(knows(two, "d")).isTrue();
-  }
-
-  @Test
-  void aForgottenKeyStartsAgain() {
-    KnownCall underWay = table.call(CALL);
-    learn(verdict(1, 2, 3).build());
-    table.forget(List.of(USER.key()));
-
-    assertThat(adopt(underWay, known -> known.rules().size()))
-        .as("a call under way sees it too")
-        .containsEntry(USER, 0)
-        .containsEntry(ORG, 1);
-    assertThat(since()).doesNotContainKey(USER).containsEntry(ORG, List.of(3));
-  }
-
-  @Test
-  void aLiftedBanIsAdopted() {
-    learn(verdict(1, 2, 3).ban(MINUTE).build());
-    assertThat(adopt(LimitStore.KnownUse::bannedMicros)).containsEntry(USER, 60_000_000L);
-
-    table.liftBans(List.of(USER.key()));
-
-    assertThat(adopt(LimitStore.KnownUse::bannedMicros)).containsExactly(Map.entry(USER, 0L));
   }
 
   /** In one order, whatever that of the charges: otherwise two calls could wait for each other. */
