@@ -9,12 +9,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
@@ -22,9 +20,7 @@ import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
 import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
 import io.limiter.core.store.Mode;
-import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -92,28 +88,6 @@ class AdoptedStateTest {
     assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(hour, minute);
   }
 
-  @Test
-  void whatReturnsFirstIsNoYoungerThanTheNewestUnit() {
-    LimitRequest call = call(rule(10, MINUTE));
-    adopt(call, new KnownUse(0, List.of(use(7, 0, 60, 40)), 0, List.of()));
-
-    micros = START + 40 * S - 1;
-    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(7);
-    micros = START + 40 * S;
-    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(10);
-  }
-
-  @Test
-  void noMoreReturnsFirstThanIsUsed() {
-    LimitRequest call = call(rule(10, MINUTE));
-    adopt(call, new KnownUse(0, List.of(use(7, 5, 10, 40)), 0, List.of()));
-
-    micros = START + 10 * S - 1;
-    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(7);
-    micros = START + 10 * S;
-    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(10);
-  }
-
   /** The longer window counts what the shorter one does, and no unit twice. */
   @Test
   void aWindowThatCountsNoMoreAddsNothing() {
@@ -122,14 +96,6 @@ class AdoptedStateTest {
         call, new KnownUse(0, List.of(use(7, 1, 60, 60), use(17, 1, 3_600, 3_600)), 0, List.of()));
 
     assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(7L, 17L);
-  }
-
-  @Test
-  void withoutAVerdictOnlyWhatWasTakenSinceCounts() {
-    LimitRequest call = call(rule(10, MINUTE), TokenBucketRule.of(10, 1, SECOND));
-    adopt(call, new KnownUse(0, List.of(), 0, List.of(new PastUnits(0, 2), new PastUnits(0, 3))));
-
-    assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(5L, 5L);
   }
 
   /** A bucket does not fill before the verdict arrived. */
@@ -145,19 +111,6 @@ class AdoptedStateTest {
             List.of(new PastUnits(9 * S, 2), new PastUnits(S, 3))));
 
     assertThat(peek(call).rules().get(0).remaining()).as("4 at -3 s, 2 + 3 at -1 s").isEqualTo(6);
-  }
-
-  @Test
-  void aBanLastsForTheRestOfItsTime() {
-    Policy policy = Policy.of("adopted", rule(10, MINUTE)).withBan(BanRule.of(3, MINUTE, HOUR));
-    LimitRequest call = LimitRequest.of(policy, new Subject("user", "ada"));
-    adopt(call, new KnownUse(5 * S, List.of(use(0, 1, 60, 60)), 100 * S, List.of()));
-
-    micros = START + 95 * S - 1;
-    assertThat(peek(call).outcome()).isEqualTo(Outcome.BANNED);
-    assertThat(peek(call).ban()).contains(Duration.ofNanos(1_000));
-    micros = START + 95 * S;
-    assertThat(peek(call).outcome()).isEqualTo(Outcome.ALLOWED);
   }
 
   @Test
@@ -201,20 +154,5 @@ class AdoptedStateTest {
     assertThat(admitted.reservation().refund()).isCompletedWithValue(1L);
 
     assertThat(peek(call).rules().get(0).remaining()).isEqualTo(7);
-  }
-
-  /** Each thread leaves the keys of a stripe to the others. */
-  @Test
-  void anotherThreadMayDecideAfterwards() {
-    try (MemoryStore large = new MemoryStore(100_000, () -> micros)) {
-      for (int i = 0; i < 64; i++) {
-        LimitRequest call =
-            LimitRequest.of(Policy.of("adopted", rule(10, MINUTE)), new Subject("user", "u" + i));
-        large.adopt(call.charge(0), new KnownUse(0, List.of(use(4, 1, 60, 60)), 0, List.of()));
-        large.liftBans(List.of(call.charge(0).key()));
-        assertThat(CompletableFuture.supplyAsync(() -> large.decide(call, Mode.PEEK)))
-            .succeedsWithin(Duration.ofSeconds(10));
-      }
-    }
   }
 }

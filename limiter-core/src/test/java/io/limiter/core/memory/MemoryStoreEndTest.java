@@ -7,6 +7,10 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.Outcome;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
@@ -18,8 +22,10 @@ import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
-/** A store that has no room left, and one that is closed. */
+/** How long a store keeps a key; a store that has no room left, and one that is closed. */
 class MemoryStoreEndTest {
+
+  private long clock = 100_000_000;
 
   private static Verdict acquire(MemoryStore store, LimitRequest call) {
     return store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
@@ -93,6 +99,85 @@ class MemoryStoreEndTest {
       }
       Duration wait = acquire(store, call).retryAfter().orElseThrow();
       assertThat(wait).isBetween(SECOND.multipliedBy(30), MINUTE.minusMillis(5));
+    }
+  }
+
+  /** The number of keys after a peek by a new subject, which gets none. */
+  private static int remembered(MemoryStore store) {
+    store.decide(call("stranger", rule(1, SECOND)), Mode.PEEK);
+    return store.subjects();
+  }
+
+  @Test
+  void aKeyExpiresASecondAfterItIsFullyReplenished() {
+    MemoryStore store = new MemoryStore(100, () -> clock);
+    for (Rule rule : List.of(rule(1, MINUTE), FixedWindowRule.of(1, MINUTE))) {
+      acquire(store, call("somebody", rule));
+      clock += 60_999_999;
+      assertThat(remembered(store)).as("%s", rule).isEqualTo(1);
+      clock += 1;
+      assertThat(remembered(store)).as("%s", rule).isZero();
+    }
+  }
+
+  @Test
+  void aKeyExpiresAsSoonThoughTheClockWasSetBack() {
+    MemoryStore store = new MemoryStore(100, () -> clock);
+    for (Rule rule : List.of(rule(1, MINUTE), FixedWindowRule.of(1, MINUTE))) {
+      LimitRequest call = call("somebody", rule);
+      acquire(store, call);
+      clock -= 10_000_000;
+      assertThat(acquire(store, call).outcome()).isEqualTo(Outcome.LIMITED);
+      clock += 60_999_999;
+      assertThat(remembered(store)).as("%s", rule).isEqualTo(1);
+      clock += 1;
+      assertThat(remembered(store)).as("%s", rule).isZero();
+    }
+  }
+
+  private static LimitRequest inFlight(String who, long places) {
+    return call(who, ConcurrencyLimitRule.of(places, SECOND.multipliedBy(30)));
+  }
+
+  private static long renew(Verdict held) {
+    return held.reservation().renewPermits().toCompletableFuture().join();
+  }
+
+  @Test
+  void inAFullStoreAPlaceThatIsHeldIsRenewed() {
+    try (MemoryStore store = new MemoryStore(1, () -> clock)) {
+      Verdict held = acquire(store, inFlight("ada", 1));
+      clock += 20_000_000;
+      assertThat(renew(held)).isEqualTo(1);
+      clock += 20_000_000;
+      assertThat(acquire(store, inFlight("ada", 1)).allowed()).isFalse();
+    }
+  }
+
+  @Test
+  void inAFullStoreALostPermitIsNotTakenAgain() {
+    try (MemoryStore store = new MemoryStore(1, () -> clock)) {
+      Verdict held = acquire(store, inFlight("ada", 1));
+      clock += 40_000_000;
+      acquire(store, inFlight("bob", 1));
+      assertThat(store.subjects()).isEqualTo(1);
+      assertThat(renew(held)).isZero();
+      assertThat(store.subjects()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aRenewalOnAClockThatWasSetBackKeepsTheOthersPlaces() {
+    try (MemoryStore store = new MemoryStore(10, () -> clock)) {
+      Verdict held = acquire(store, inFlight("ada", 2));
+      clock -= 10_000_000;
+      acquire(store, inFlight("ada", 2));
+      clock -= 10_000_000;
+      assertThat(renew(held)).isEqualTo(1);
+      clock += 29_999_999;
+      assertThat(acquire(store, inFlight("ada", 2)).allowed()).as("a tick before").isFalse();
+      clock += 1;
+      assertThat(acquire(store, inFlight("ada", 2)).allowed()).as("one permit duration later").isTrue();
     }
   }
 }

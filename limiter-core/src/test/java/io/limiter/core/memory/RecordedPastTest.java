@@ -12,7 +12,6 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.SlidingWindowLogRule;
-import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
@@ -40,31 +39,6 @@ class RecordedPastTest {
   }
 
   @Test
-  void aLogRecordsThemAtTheirTime() {
-    LimitRequest call = call(rule(10, MINUTE));
-    seconds = 50;
-    report(call, 2, 20);
-    assertThat(left(call)).isEqualTo(8);
-    seconds = 89;
-    assertThat(left(call)).isEqualTo(8);
-    seconds = 90;
-    assertThat(left(call)).isEqualTo(10);
-  }
-
-  @Test
-  void aLogRecordsThemNoEarlierThanItsNewestUnit() {
-    LimitRequest call = call(rule(10, MINUTE));
-    seconds = 45;
-    decide(call, Mode.ACQUIRE);
-    seconds = 50;
-    report(call, 2, 20);
-    seconds = 104;
-    assertThat(left(call)).isEqualTo(7);
-    seconds = 105;
-    assertThat(left(call)).isEqualTo(10);
-  }
-
-  @Test
   void aLogWhoseClockWasSetBackRecordsThemByItsOwnTime() {
     LimitRequest call = call(rule(10, MINUTE));
     seconds = 1_000;
@@ -77,27 +51,6 @@ class RecordedPastTest {
     assertThat(left(call)).isEqualTo(6);
     seconds = 460;
     assertThat(left(call)).isEqualTo(10);
-  }
-
-  /** A token comes back each second. */
-  @Test
-  void aBucketRecordsThemNoEarlierThanItsLastWrite() {
-    LimitRequest call = call(TokenBucketRule.of(10, 1, Duration.ofSeconds(1)));
-    seconds = 50;
-    decide(call.withCost(5), Mode.ACQUIRE);
-    seconds = 51;
-    report(call, 3, 20);
-    assertThat(left(call)).isEqualTo(3);
-    seconds = 55;
-    assertThat(left(call)).isEqualTo(7);
-  }
-
-  @Test
-  void aBucketRecordsThemAtTheirTime() {
-    LimitRequest call = call(TokenBucketRule.of(10, 1, Duration.ofSeconds(1)));
-    seconds = 50;
-    report(call, 9, 5);
-    assertThat(left(call)).isEqualTo(6);
   }
 
   /** The window is that of the log's newest unit. */
@@ -132,15 +85,5 @@ class RecordedPastTest {
     assertThat(left(call)).isEqualTo(8);
     seconds = 110;
     assertThat(left(call)).isEqualTo(10);
-  }
-
-  @Test
-  void aCallThatTakesAllUnitsAtOnceLeavesNoneForTheWindow() {
-    assertThat(decide(call(rule(3, MINUTE)).withCost(3), Mode.ACQUIRE).rules().get(0))
-        .satisfies(
-            rule -> {
-              assertThat(rule.remaining()).isZero();
-              assertThat(rule.effectiveWindow()).isEqualTo(MINUTE);
-            });
   }
 }

@@ -7,7 +7,6 @@ import io.limiter.core.FadingCounter;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.state.ScriptedAlgorithm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,7 +26,7 @@ class AssembledScriptsTest {
   private static final Path DIRECTORY = Path.of("target", "lua");
   private static final List<String> OTHERS = List.of("overrides.lua", "shared-settings.lua");
   private static final List<CustomAlgorithm> CUSTOM =
-      List.of(new FadingCounter(), new ScriptedAlgorithm());
+      List.of(new FadingCounter(), new Scripted("return p[1], { (state and state[1] or 0) + cost }"));
 
   @Test
   void scriptsAreWrittenForLuacheck() throws IOException {
@@ -88,30 +87,27 @@ class AssembledScriptsTest {
   @Test
   void theTextOfACustomAlgorithmIsNotChanged() {
     CustomAlgorithm strange =
-        new CustomAlgorithm() {
-          @Override
-          public String name() {
-            return "strange";
-          }
-
-          @Override
-          public int stateSize() {
-            return 1;
-          }
-
-          @Override
-          public Evaluation read(double now, double cost, CustomRule rule, double[] state) {
-            throw new UnsupportedOperationException();
-          }
-
-          @Override
-          public String script() {
-            return "  -- a comment\n\n  local text = [[ --%constants\n  -- $1 ]]\n  return #text, { 1 }\n";
-          }
-        };
-
+        new Scripted(
+            "  -- a comment\n\n  local text = [[ --%constants\n  -- $1 ]]\n  return #text, { 1 }\n");
     DecisionScripts scripts = DecisionScripts.load(List.of(strange));
     assertThat(scripts.decide().text()).contains(strange.script());
     assertThat(scripts.batch().orElseThrow().text()).contains(strange.script());
+  }
+
+  private record Scripted(String script) implements CustomAlgorithm {
+    @Override
+    public String name() {
+      return "scripted";
+    }
+
+    @Override
+    public int stateSize() {
+      return 1;
+    }
+
+    @Override
+    public Evaluation read(double now, double cost, CustomRule rule, double[] state) {
+      throw new UnsupportedOperationException();
+    }
   }
 }
