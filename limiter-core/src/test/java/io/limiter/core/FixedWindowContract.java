@@ -100,16 +100,6 @@ public interface FixedWindowContract extends StoreHarness {
   }
 
   @Test
-  default void aRefundAfterTheEndGivesNothingToTheNextWindow() {
-    LimitRequest call = call(FixedWindowRule.of(1, MINUTE));
-    Verdict early = acquire(call);
-    advance(MINUTE);
-    assertAllowed(call);
-    assertThat(refund(early)).isZero();
-    assertLimited(call);
-  }
-
-  @Test
   default void aRecordNeverPutsAWindowInDebt() {
     LimitRequest call = call(FixedWindowRule.of(5, MINUTE));
     Verdict verdict = record(call.withCost(100));

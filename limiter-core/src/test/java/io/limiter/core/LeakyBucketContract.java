@@ -21,12 +21,12 @@ public interface LeakyBucketContract extends StoreHarness {
 
   Duration HALF = Duration.ofMillis(500);
 
-  private static LeakyBucketRule twoASecond() {
+  static LeakyBucketRule twoASecond() {
     return LeakyBucketRule.of(2, SECOND, 10, SECOND.multipliedBy(10));
   }
 
   /** The wait of a call that is admitted. */
-  private Duration wait(LimitRequest call) {
+  default Duration wait(LimitRequest call) {
     Verdict verdict = acquire(call);
     assertThat(verdict.outcome()).isEqualTo(Outcome.ALLOWED);
     return verdict.delay();

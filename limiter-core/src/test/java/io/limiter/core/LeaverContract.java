@@ -21,24 +21,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Leaky buckets: the places and the departures of calls that are abandoned. */
-public interface LeaverContract extends StoreHarness {
-
-  Duration HALF = Duration.ofMillis(500);
-
-  private static LeakyBucketRule twoASecond() {
-    return LeakyBucketRule.of(2, SECOND, 10, SECOND.multipliedBy(10));
-  }
-
-  /** The wait of a call that is admitted. */
-  private Duration wait(LimitRequest call) {
-    Verdict verdict = acquire(call);
-    assertThat(verdict.outcome()).isEqualTo(Outcome.ALLOWED);
-    return verdict.delay();
-  }
+public interface LeaverContract extends LeakyBucketContract {
 
   @Test
   default void inAFairBucketADepartureThatIsGivenUpPassesUnusedAndItsPlaceIsFree() {
-    LimitRequest call = call(twoASecond());
+    LimitRequest call = call(LeakyBucketContract.twoASecond());
     acquire(5, call);
     Verdict leaver = acquire(call);
     acquire(5, call);
@@ -54,7 +41,7 @@ public interface LeaverContract extends StoreHarness {
 
   @Test
   default void inAnUnfairBucketTheNextCallTakesTheEarliestDepartureThatWasGivenUp() {
-    LimitRequest call = call(twoASecond().withFair(false));
+    LimitRequest call = call(LeakyBucketContract.twoASecond().withFair(false));
     List<Verdict> all = new ArrayList<>();
     for (int i = 0; i <= 10; i++) {
       all.add(acquire(call));
@@ -70,7 +57,7 @@ public interface LeaverContract extends StoreHarness {
   /** Which departures are free is not known then, but how many places are. */
   @Test
   default void departuresGivenUpAroundAWaitingCallAreNotTakenAgain() {
-    LimitRequest call = call(twoASecond().withFair(false));
+    LimitRequest call = call(LeakyBucketContract.twoASecond().withFair(false));
     List<Verdict> all = new ArrayList<>();
     for (int i = 0; i <= 10; i++) {
       all.add(acquire(call));
@@ -87,7 +74,7 @@ public interface LeaverContract extends StoreHarness {
 
   @Test
   default void anUnfairBucketReusesTheLastDepartureThatWasGivenUp() {
-    LimitRequest call = call(twoASecond().withFair(false));
+    LimitRequest call = call(LeakyBucketContract.twoASecond().withFair(false));
     acquire(2, call);
     Verdict middle = acquire(call);
     Verdict last = acquire(call.withCost(3));
@@ -100,7 +87,7 @@ public interface LeaverContract extends StoreHarness {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   default void aCallThatHasDepartedHasNothingToGiveBack(boolean fair) {
-    LimitRequest call = call(twoASecond().withFair(fair));
+    LimitRequest call = call(LeakyBucketContract.twoASecond().withFair(fair));
     Verdict first = acquire(call);
     Verdict second = acquire(call);
     Verdict third = acquire(call);
@@ -115,7 +102,7 @@ public interface LeaverContract extends StoreHarness {
 
   @Test
   default void noDepartureOfAQueueThatWasResetIsGivenBackToAnother() {
-    LimitRequest call = call(twoASecond());
+    LimitRequest call = call(LeakyBucketContract.twoASecond());
     acquire(2, call);
     Verdict lost = acquire(call);
     assertThat(store().reset(List.of(call.charge(0).key())))

@@ -10,7 +10,6 @@ public interface LimitStoreContract
         FixedWindowContract,
         AlignedWindowContract,
         TokenBucketContract,
-        LeakyBucketContract,
         LeaverContract,
         OwnAlgorithmContract,
         MixedStackContract,

@@ -68,13 +68,6 @@ public interface ModesContract extends StoreHarness {
   }
 
   @Test
-  default void aDenialMakesNoKey() {
-    LimitRequest call = call(rule(5, MINUTE)).withCost(6);
-    assertLimited(call);
-    assertThat(stored(call)).containsExactly(Optional.empty());
-  }
-
-  @Test
   default void peekAnswersAsAnAcquisitionWouldAndTakesNothing() {
     LimitRequest call = submit("form", rule(2, MINUTE));
     assertThat(peek(call).rules().get(0).remaining()).isEqualTo(2);

@@ -89,9 +89,14 @@ public interface ReservationContract extends StoreHarness {
     assertThat(stored(call)).containsOnly(Optional.empty());
   }
 
-  @Test
-  default void aRefundAfterTheWindowGivesNothingToLaterCalls() {
-    LimitRequest call = call(rule(1, MINUTE));
+  static Stream<Rule> once() {
+    return Stream.of(rule(1, MINUTE), FixedWindowRule.of(1, MINUTE));
+  }
+
+  @ParameterizedTest
+  @MethodSource("once")
+  default void aRefundAfterTheWindowGivesNothingToLaterCalls(Rule once) {
+    LimitRequest call = call(once);
     Verdict early = acquire(call);
     advance(MINUTE);
     assertAllowed(call);

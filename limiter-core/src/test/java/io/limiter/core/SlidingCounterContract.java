@@ -67,20 +67,6 @@ public interface SlidingCounterContract extends StoreHarness {
   }
 
   @Test
-  default void retryAfterOfACounterIsExactWhereNothingDivides() {
-    LimitRequest call = call(SlidingWindowCounterRule.of(7, Duration.ofNanos(1_000_001_000L)));
-    Random random = new Random(7);
-    for (int i = 0; i < 200; i++) {
-      advance(TICK.multipliedBy(random.nextInt(200_000)));
-      LimitRequest costly = call.withCost(1 + random.nextInt(7));
-      Verdict verdict = acquire(costly);
-      if (!verdict.allowed()) {
-        assertRetryAfterIsExact(costly, verdict.retryAfter().orElseThrow());
-      }
-    }
-  }
-
-  @Test
   default void noWindowAnywhereHoldsTwiceTheCountOfACounter() {
     LimitRequest call = call(SlidingWindowCounterRule.of(7, SECOND));
     Random random = new Random(7);

@@ -35,16 +35,6 @@ public interface SlidingWindowContract extends StoreHarness {
   }
 
   @Test
-  default void aUnitCountsUntilExactlyOneWindowLater() {
-    LimitRequest call = call(rule(1, MINUTE));
-    assertAllowed(call);
-    advance(MINUTE.minus(TICK));
-    assertLimited(call);
-    advance(TICK);
-    assertAllowed(call);
-  }
-
-  @Test
   default void noWindowAnywhereHoldsMoreThanCount() {
     LimitRequest call = call(rule(7, SECOND));
     Random random = new Random(7);
@@ -99,16 +89,6 @@ public interface SlidingWindowContract extends StoreHarness {
     advance(SECOND);
     assertRetryAfterIsExact(call, MINUTE.minus(SECOND).minus(SECOND));
     assertRetryAfterIsExact(call, HOUR.minus(MINUTE));
-  }
-
-  @Test
-  default void retryAfterCountsTheCost() {
-    LimitRequest call = call(rule(5, MINUTE));
-    for (int i = 0; i < 5; i++) {
-      assertAllowed(call);
-      advance(SECOND);
-    }
-    assertRetryAfterIsExact(call.withCost(3), Duration.ofSeconds(57));
   }
 
   @Test

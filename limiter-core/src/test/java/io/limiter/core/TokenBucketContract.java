@@ -66,15 +66,6 @@ public interface TokenBucketContract extends StoreHarness {
   }
 
   @Test
-  default void retryAfterOfABucketCountsTheCost() {
-    LimitRequest call = call(TokenBucketRule.of(10, 3, SECOND));
-    acquire(10, call);
-    advance(Duration.ofNanos(123_000));
-    assertThat(acquire(call.withCost(11)).retryAfter()).isEmpty();
-    assertRetryAfterIsExact(call.withCost(4), Duration.ofNanos(1_333_334_000L - 123_000));
-  }
-
-  @Test
   default void theVerdictOfABucketHasTheTimeOfTheNextTokenAndOfTheFullBucket() {
     LimitRequest call = call(TokenBucketRule.of(10, 1, SECOND));
     assertThat(peek(call).rules().get(0).resetAfter()).isZero();

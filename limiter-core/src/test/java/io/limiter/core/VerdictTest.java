@@ -49,31 +49,6 @@ class VerdictTest {
   }
 
   @Test
-  void withoutStepsAStoreHasDecidedAndTakenNothing() {
-    Policy policy = Policy.of("policy", rule(1, HOUR));
-    Verdict verdict = Verdict.of(policy, Outcome.ALLOWED).build();
-    assertThat(verdict.policy()).isEqualTo(policy);
-    assertThat(verdict.rules()).isEmpty();
-    assertThat(verdict.duplicate()).isEmpty();
-    assertThat(verdict.ban()).isEmpty();
-    assertThat(verdict.delay()).isZero();
-    assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
-    assertThat(verdict.reason()).isEmpty();
-    assertThat(verdict.storeRetryAfter()).isEmpty();
-    assertThat(verdict.reservation()).isSameAs(Reservation.NOTHING);
-    assertThat(verdict.decidedAtMicros()).isZero();
-    RuleVerdict rule = RuleVerdict.of(rule(1, HOUR)).build();
-    assertThat(rule.violated()).isFalse();
-    assertThat(rule.denies()).isFalse();
-    assertThat(rule.tooCostly()).isFalse();
-    assertThat(rule.observed()).isFalse();
-    assertThat(rule.remaining()).isZero();
-    assertThat(rule.retryAfter()).isEmpty();
-    assertThat(rule.resetAfter()).isZero();
-    assertThat(rule.effectiveWindow()).isEqualTo(HOUR);
-  }
-
-  @Test
   void verdictsAreEqualIfAllTheirStepsAre() {
     Policy policy = Policy.of("policy", rule(1, HOUR));
     Reservation other =
@@ -106,30 +81,6 @@ class VerdictTest {
     }
     assertThat(Verdict.of(policy, Outcome.LIMITED).build())
         .isNotEqualTo(Verdict.of(policy, Outcome.ALLOWED).build());
-  }
-
-  @Test
-  void verdictsOfRulesAreEqualIfAllTheirStepsAre() {
-    List<UnaryOperator<RuleVerdict.Builder>> steps =
-        List.of(
-            UnaryOperator.identity(),
-            rule -> rule.remaining(1),
-            rule -> rule.violated(),
-            rule -> rule.violatedFor(SECOND),
-            rule -> rule.tooCostly(),
-            rule -> rule.resetAfter(SECOND),
-            rule -> rule.effectiveWindow(SECOND),
-            rule -> rule.observed(true));
-    for (UnaryOperator<RuleVerdict.Builder> one : steps) {
-      RuleVerdict verdict = one.apply(RuleVerdict.of(rule(1, HOUR))).build();
-      for (UnaryOperator<RuleVerdict.Builder> step : steps) {
-        RuleVerdict other = step.apply(RuleVerdict.of(rule(1, HOUR))).build();
-        assertThat(other.equals(verdict)).isEqualTo(step == one);
-        assertThat(other.hashCode() == verdict.hashCode()).isEqualTo(step == one);
-      }
-    }
-    assertThat(RuleVerdict.of(rule(1, HOUR)).build())
-        .isNotEqualTo(RuleVerdict.of(rule(2, HOUR)).build());
   }
 
   @Test
@@ -216,12 +167,6 @@ class VerdictTest {
     assertThat(free.decidedBy()).isEqualTo(DecidedBy.NONE);
     assertThat(free.reason()).isEmpty();
     assertThat(free.allowed()).isTrue();
-  }
-
-  @Test
-  void nothingIsGivenBackForNothing() {
-    assertThat(Reservation.NOTHING.refund().toCompletableFuture()).isCompletedWithValue(0L);
-    assertThat(Reservation.NOTHING.release().toCompletableFuture()).isCompletedWithValue(0L);
   }
 
   private static RuleVerdict denial(String name, @Nullable Duration retryAfter) {

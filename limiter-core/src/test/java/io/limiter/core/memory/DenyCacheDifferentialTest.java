@@ -15,11 +15,11 @@ import io.limiter.core.Step;
 import io.limiter.core.Verdict;
 import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.Seeds;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -124,12 +124,9 @@ class DenyCacheDifferentialTest {
   }
 
   /** Counts cached verdicts, so that the test cannot pass without a cache. */
-  private final class Counted implements LimitStore {
-
-    private final LimitStore store;
-
+  private final class Counted extends DelegatingStore {
     Counted(LimitStore store) {
-      this.store = store;
+      super(store);
     }
 
     @Override
@@ -141,16 +138,6 @@ class DenyCacheDifferentialTest {
                 remembered += verdict.decidedBy() == DecidedBy.DENY_CACHE ? 1 : 0;
                 return verdict;
               });
-    }
-
-    @Override
-    public CompletionStage<Void> reset(Collection<StateKey> keys) {
-      return store.reset(keys);
-    }
-
-    @Override
-    public void close() {
-      store.close();
     }
   }
 }

@@ -11,17 +11,16 @@ import io.limiter.core.Differential;
 import io.limiter.core.FadingCounter;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Scenario;
-import io.limiter.core.StateKey;
 import io.limiter.core.Step;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.TokenBucketRule;
+import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -38,14 +37,12 @@ class LateVerdictTest {
   private static final long NEVER_EXPIRE = Long.MAX_VALUE / 4;
 
   /** Reads each verdict at once, and keeps a copy of it that has not been read. */
-  private static final class Twice implements LimitStore {
-
-    private final LimitStore store;
+  private static final class Twice extends DelegatingStore {
     private final List<Verdict> early = new ArrayList<>();
     private final List<Verdict> late = new ArrayList<>();
 
     Twice(LimitStore store) {
-      this.store = store;
+      super(store);
     }
 
     @Override
@@ -59,16 +56,6 @@ class LateVerdictTest {
                 early.add(verdict);
               });
       return decided;
-    }
-
-    @Override
-    public CompletionStage<Void> reset(Collection<StateKey> keys) {
-      return store.reset(keys);
-    }
-
-    @Override
-    public void close() {
-      store.close();
     }
   }
 

@@ -49,15 +49,6 @@ class LimiterTest {
   }
 
   @Test
-  void resetIncludesTheSubmission() {
-    LimitRequest order = submit("order", rule(3, MINUTE));
-    assertThat(now(limiter.acquire(order)).outcome()).isEqualTo(Outcome.ALLOWED);
-    assertThat(now(limiter.acquire(order)).outcome()).isEqualTo(Outcome.DUPLICATE);
-    limiter.reset(order);
-    assertThat(now(limiter.acquire(order)).outcome()).isEqualTo(Outcome.ALLOWED);
-  }
-
-  @Test
   void aRefundedCallWasNeverMade() {
     LimitRequest order = submit("order", rule(1, MINUTE));
     Verdict verdict = now(limiter.acquire(order));

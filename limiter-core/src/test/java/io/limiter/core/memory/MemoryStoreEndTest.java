@@ -17,7 +17,6 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RecordedLog;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
@@ -85,20 +84,6 @@ class MemoryStoreEndTest {
       assertThat(log.messages())
           .containsExactly(
               "The memory store is full: it holds 3 keys, and further subjects are counted together. If the traffic is legitimate, increase the maximum number of subjects");
-    }
-  }
-
-  @Test
-  void theDefaultClockGoesAsFastAsTime() {
-    try (MemoryStore store = new MemoryStore()) {
-      LimitRequest call = call(rule(1, MINUTE));
-      acquire(store, call);
-      long begin = System.nanoTime();
-      while (System.nanoTime() - begin < 5_000_000) {
-        Thread.onSpinWait();
-      }
-      Duration wait = acquire(store, call).retryAfter().orElseThrow();
-      assertThat(wait).isBetween(SECOND.multipliedBy(30), MINUTE.minusMillis(5));
     }
   }
 

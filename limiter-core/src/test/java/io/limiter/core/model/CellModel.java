@@ -13,7 +13,7 @@ import io.limiter.core.rule.TokenBucketRule;
  * <p>Callers call {@link #proceed} first, on a copy: state that it discards is kept unless the call
  * is admitted.
  */
-abstract class CellModel {
+abstract class CellModel implements Cloneable {
 
   static CellModel of(Rule rule) {
     if (rule instanceof SlidingWindowCounterRule) {
@@ -28,7 +28,13 @@ abstract class CellModel {
     return new FadingModel();
   }
 
-  abstract CellModel copy();
+  CellModel copy() {
+    try {
+      return (CellModel) clone();
+    } catch (CloneNotSupportedException e) {
+      throw new AssertionError(e);
+    }
+  }
 
   /** Advances to this time; later calls are evaluated under this rule. */
   abstract void proceed(Rule rule, long nowMicros);

@@ -15,17 +15,6 @@ final class FadingModel extends CellModel {
   private long now;
 
   @Override
-  CellModel copy() {
-    FadingModel copy = new FadingModel();
-    copy.rule = rule;
-    copy.begun = begun;
-    copy.used = used;
-    copy.end = end;
-    copy.now = now;
-    return copy;
-  }
-
-  @Override
   void proceed(Rule reading, long time) {
     rule = (CustomRule) reading;
     if (!begun || time - now >= Plain.micros(rule.memory())) {

@@ -22,17 +22,6 @@ final class GreedyModel extends CellModel {
   private long now;
 
   @Override
-  CellModel copy() {
-    GreedyModel copy = new GreedyModel();
-    copy.bucket = bucket;
-    copy.begun = begun;
-    copy.missing = missing;
-    copy.more = more;
-    copy.now = now;
-    return copy;
-  }
-
-  @Override
   void proceed(Rule rule, long time) {
     bucket = (TokenBucketRule) rule;
     if (begun) {

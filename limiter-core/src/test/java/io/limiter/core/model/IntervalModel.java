@@ -20,18 +20,6 @@ final class IntervalModel extends CellModel {
   private long now;
 
   @Override
-  CellModel copy() {
-    IntervalModel copy = new IntervalModel();
-    copy.bucket = bucket;
-    copy.begun = begun;
-    copy.missing = missing;
-    copy.more = more;
-    copy.begin = begin;
-    copy.now = now;
-    return copy;
-  }
-
-  @Override
   void proceed(Rule rule, long time) {
     bucket = (TokenBucketRule) rule;
     now = time;

@@ -77,7 +77,7 @@ public final class FakeRedis {
    *
    * @param renewed runs when it is to be replaced
    */
-  ConnectionSource source(Runnable renewed) {
+  public ConnectionSource source(Runnable renewed) {
     return new ConnectionSource() {
       @Override
       public RedisClusterAsyncCommands<byte[], byte[]> commands() {

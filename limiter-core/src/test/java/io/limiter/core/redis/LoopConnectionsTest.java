@@ -79,15 +79,6 @@ class LoopConnectionsTest {
   }
 
   @Test
-  void otherThreadsUseAnyOfThem() {
-    open();
-
-    assertThat(store.decide(CALL, Mode.ACQUIRE).toCompletableFuture())
-        .succeedsWithin(HEALS_WITHIN)
-        .satisfies(verdict -> assertThat(verdict.allowed()).isTrue());
-  }
-
-  @Test
   void aLoopWithoutAConnectionUsesThoseOfOthers() {
     redis.start();
     open(loops.subList(0, 1));

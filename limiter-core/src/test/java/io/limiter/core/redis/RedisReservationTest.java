@@ -4,7 +4,6 @@ package io.limiter.core.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisException;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
@@ -39,15 +38,7 @@ class RedisReservationTest {
   private final FakeRedis redis = new FakeRedis();
   private final RedisStore store =
       new RedisStore(
-          new ConnectionSource() {
-            @Override
-            public RedisClusterAsyncCommands<byte[], byte[]> commands() {
-              return redis.commands();
-            }
-
-            @Override
-            public void close() {}
-          },
+          redis.source(() -> {}),
           new RedisSettings("t:", Duration.ofSeconds(10)),
           DecisionScripts.load());
 

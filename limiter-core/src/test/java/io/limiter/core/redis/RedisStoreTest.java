@@ -6,6 +6,10 @@ import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Optional;
+import io.limiter.core.store.Mode;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.Completion;
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStoreContract;
@@ -249,5 +253,47 @@ class RedisStoreTest implements LimitStoreContract, RedisHarness {
     redis.commands().scriptFlush();
     assertThat(store.reset(List.of(call.charge(0).key()))).succeedsWithin(SECOND.multipliedBy(10));
     assertThat(remaining(call)).isEqualTo(2);
+  }
+
+  @Test
+  void aRenewedPermitLivesItsDurationAndASecondLonger() {
+    LimitRequest call = call(ConcurrencyLimitRule.of(2, MINUTE));
+    Verdict running = acquire(call);
+    redis.commands().pexpire(redis.name(call.charge(0).key()), 10_000);
+    assertThat(renew(running)).isEqualTo(1);
+    assertLives(call.charge(0), MINUTE);
+  }
+
+  @Test
+  void instancesShareTheCallsInFlight() {
+    LimitRequest call = call(ConcurrencyLimitRule.of(2));
+    try (RedisStore other = redis.store()) {
+      Verdict here = acquire(call);
+      Verdict there = other.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+      assertThat(there.allowed()).isTrue();
+      assertLimited(call);
+      assertThat(other.decide(call, Mode.ACQUIRE).toCompletableFuture().join().allowed()).isFalse();
+      settle(there, Completion.succeeded());
+      assertAllowed(call);
+      settle(here, Completion.succeeded());
+      assertThat(other.decide(call, Mode.ACQUIRE).toCompletableFuture().join().allowed()).isTrue();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 1, 48, 49, 60, 1_000, 10_000})
+  void aRenewalTakesItsPlaceWhateverOtherClientsWroteUnderItsKey(int length) {
+    LimitRequest call = call(ConcurrencyLimitRule.of(1));
+    byte[] garbage = new byte[length];
+    Random random = new Random(length);
+    for (int i = 0; i < 20; i++) {
+      Verdict running = acquire(call);
+      random.nextBytes(garbage);
+      redis.commands().set(redis.name(call.charge(0).key()), garbage);
+      assertThat(renew(running)).isEqualTo(1);
+      assertLimited(call);
+      assertThat(settle(running, Completion.succeeded())).isEqualTo(1);
+      assertThat(stored(call)).containsOnly(Optional.empty());
+    }
   }
 }

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** One run of a script, with simulated replies: what is sent, and the result. */
+/** One run of a script, with simulated replies: what is sent, the result, and its report to the breaker. */
 class ScriptCallTest {
 
   private static final RedisScript SCRIPT = RedisScript.of("return 1");
@@ -30,6 +30,7 @@ class ScriptCallTest {
   private final AtomicLong nanos = new AtomicLong();
   private final List<Long> late = new ArrayList<>();
   private final AtomicLong demotions = new AtomicLong();
+  private final RecordedPeriod period = new RecordedPeriod();
   private final byte[][] keys = {{1}};
   private final byte[][] arguments = {{2}, {3}};
 
@@ -44,6 +45,7 @@ class ScriptCallTest {
     assertThat(redis.sent())
         .extracting(Sent::command, Sent::script)
         .containsExactly(tuple("evalsha", SCRIPT.sha()));
+    assertThat(period.reports()).containsExactly("answered");
   }
 
   @Test
@@ -55,6 +57,7 @@ class ScriptCallTest {
 
     assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
     assertThat(redis.sent(0)).isCancelled();
+    assertThat(period.reports()).containsExactly("failed TIMEOUT");
   }
 
   @Test
@@ -81,6 +84,7 @@ class ScriptCallTest {
 
     assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
     assertThat(late).containsExactly(7L);
+    assertThat(period.reports()).containsExactly("failed TIMEOUT");
   }
 
   @Test
@@ -129,6 +133,7 @@ class ScriptCallTest {
 
     assertFailed(call, FailureReason.TIMEOUT, "Redis did not answer within 100 ms");
     assertThat(redis.sent(1)).isCancelled();
+    assertThat(period.reports()).containsExactly("failed TIMEOUT");
   }
 
   @Test
@@ -151,6 +156,7 @@ class ScriptCallTest {
     assertFailed(call, FailureReason.ERROR, "Redis answered with the error OOM");
     assertThat(redis.sent()).hasSize(1);
     assertThat(timer.isWaiting()).isFalse();
+    assertThat(period.reports()).containsExactly("failed ERROR");
   }
 
   @Test
@@ -161,6 +167,7 @@ class ScriptCallTest {
 
     assertFailed(call, FailureReason.DISCONNECTED, "Redis is not connected");
     assertThat(redis.sent()).hasSize(1);
+    assertThat(period.reports()).containsExactly("failed DISCONNECTED");
   }
 
   @Test
@@ -181,13 +188,29 @@ class ScriptCallTest {
 
     assertFailed(call, FailureReason.DISCONNECTED, "Redis is not connected");
     assertThat(timer.isWaiting()).isFalse();
+    assertThat(period.reports()).containsExactly("undecided");
+  }
+
+  @Test
+  void theBreakerGetsTheEndBeforeTheCaller() {
+    ScriptCall<Long> call = call();
+    call.whenComplete((reply, failure) -> period.reports().add("caller"));
+    timer.fire();
+    assertThat(period.reports()).containsExactly("failed TIMEOUT", "caller");
+  }
+
+  @Test
+  void aFailureOfThisProcessIsNoFailureOfTheNode() {
+    redis.failToSend(new IllegalStateException("a defect"));
+    call();
+    assertThat(period.reports()).containsExactly("undecided");
   }
 
   private ScriptCall<Long> call() {
     RedisNodes nodes =
         new RedisNodes(
             redis.source(demotions::incrementAndGet),
-            new NodeBreakers(node -> new RecordedPeriod().breaker()),
+            new NodeBreakers(node -> period.breaker()),
             timer,
             nanos::get);
     ScriptCall<Long> call =

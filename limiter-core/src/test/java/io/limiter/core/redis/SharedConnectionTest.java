@@ -6,9 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisURI;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
@@ -18,11 +16,8 @@ import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -160,29 +155,6 @@ class SharedConnectionTest {
         .until(() -> connectedClients() == 1);
   }
 
-  @Test
-  void aSilentRedisKeepsTheCommandWhoseDeadlineHasPassedForItsReply() {
-    redis.start();
-    assertThat(open().firstAttempt()).succeedsWithin(HEALS_WITHIN).isEqualTo(true);
-    List<RedisFuture<?>> sent = new CopyOnWriteArrayList<>();
-    RedisStore store =
-        new RedisStore(recording(sent), new RedisSettings("silent:", Duration.ofMillis(50)));
-    redis.suspend();
-
-    assertThat(store.decide(CALL, Mode.ACQUIRE))
-        .failsWithin(Duration.ofSeconds(2))
-        .withThrowableThat()
-        .havingRootCause()
-        .isInstanceOfSatisfying(
-            StoreException.class,
-            failure -> assertThat(failure.reason()).isEqualTo(FailureReason.TIMEOUT));
-    assertThat(sent).hasSize(1);
-    assertThat(sent.get(0).toCompletableFuture()).isNotDone();
-    redis.resume();
-    assertThat(sent.get(0).toCompletableFuture()).succeedsWithin(HEALS_WITHIN);
-    store.close();
-  }
-
   private SharedConnection open() {
     connection = SharedConnection.open(RedisURI.create(redis.uri()), RedisSettings.defaults());
     return connection;
@@ -218,32 +190,5 @@ class SharedConnectionTest {
 
   private static String refundSha() {
     return DecisionScripts.load().refund().sha();
-  }
-
-  /** The same connection, which records each command. */
-  private ConnectionSource recording(List<RedisFuture<?>> sent) {
-    return new ConnectionSource() {
-      @Override
-      @SuppressWarnings("unchecked")
-      public RedisClusterAsyncCommands<byte[], byte[]> commands() {
-        RedisClusterAsyncCommands<byte[], byte[]> real = connection.commands();
-        return (RedisClusterAsyncCommands<byte[], byte[]>)
-            Proxy.newProxyInstance(
-                getClass().getClassLoader(),
-                new Class<?>[] {RedisClusterAsyncCommands.class},
-                (proxy, method, arguments) -> {
-                  try {
-                    Object reply = method.invoke(real, arguments);
-                    sent.add((RedisFuture<?>) reply);
-                    return reply;
-                  } catch (InvocationTargetException e) {
-                    throw e.getCause();
-                  }
-                });
-      }
-
-      @Override
-      public void close() {}
-    };
   }
 }

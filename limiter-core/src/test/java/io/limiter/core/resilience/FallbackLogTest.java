@@ -6,9 +6,9 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
@@ -16,7 +16,6 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RecordedLog;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -89,27 +88,21 @@ class FallbackLogTest {
     }
   }
 
-  private record StoreThatGoesAway(LimitStore memory, AtomicBoolean away) implements LimitStore {
+  /** A store that cannot be reached for as long as the test says so. */
+  static final class StoreThatGoesAway extends DelegatingStore {
+    private final AtomicBoolean away;
+
+    StoreThatGoesAway(LimitStore store, AtomicBoolean away) {
+      super(store);
+      this.away = away;
+    }
 
     @Override
     public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
       return away.get()
           ? CompletableFuture.failedFuture(
               new StoreException(FailureReason.DISCONNECTED, "away", null))
-          : memory.decide(request, mode);
+          : super.decide(request, mode);
     }
-
-    @Override
-    public CompletionStage<Void> reset(Collection<StateKey> keys) {
-      return memory.reset(keys);
-    }
-
-    @Override
-    public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
-      return memory.liftBans(keys);
-    }
-
-    @Override
-    public void close() {}
   }
 }

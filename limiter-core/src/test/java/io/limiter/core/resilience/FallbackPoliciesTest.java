@@ -3,6 +3,12 @@ package io.limiter.core.resilience;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.ParameterizedTest;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.Verdict;
+import io.limiter.core.Reservation;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
@@ -81,5 +87,34 @@ class FallbackPoliciesTest {
     return LimitRequest.of(
         Policy.of(policy, SlidingWindowLogRule.of(1, Duration.ofHours(1))),
         new Subject("user", "ada"));
+  }
+
+  /** Fail open admits every call while the store is away, fail closed none. */
+  @ParameterizedTest
+  @CsvSource({
+    "ALLOW,ACQUIRE,ALLOWED", "ALLOW,PEEK,ALLOWED", "ALLOW,RECORD,ALLOWED",
+    "DENY,ACQUIRE,UNAVAILABLE", "DENY,PEEK,UNAVAILABLE", "DENY,RECORD,UNAVAILABLE"
+  })
+  void itAnswersTheSameInEveryModeWithoutAnyRule(Fallback fallback, Mode mode, Outcome outcome) {
+    LimitRequest call =
+        LimitRequest.of(
+            Policy.of("sms", SlidingWindowLogRule.of(5, Duration.ofHours(1)))
+                .withDuplicates(SlidingWindowLogRule.of(1, Duration.ofSeconds(5))),
+            new Subject("user", "ada"));
+    LimitStore fixed = new FallbackStore(store, new MemoryStore(), policy -> fallback, counts);
+    for (int i = 0; i < 10; i++) { // more than any rule would admit
+      Verdict verdict = fixed.decide(call, mode).toCompletableFuture().join();
+
+      assertThat(verdict.policy()).isEqualTo(call.policy());
+      assertThat(verdict.outcome()).isEqualTo(outcome);
+      assertThat(verdict.allowed()).isEqualTo(fallback == Fallback.ALLOW);
+      assertThat(verdict.rules()).isEmpty();
+      assertThat(verdict.violated()).isEmpty();
+      assertThat(verdict.duplicate()).isEmpty();
+      assertThat(verdict.retryAfter()).isEmpty();
+      assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
+      assertThat(verdict.reason()).contains(FailureReason.DISCONNECTED);
+      assertThat(verdict.reservation()).isSameAs(Reservation.NOTHING);
+    }
   }
 }

@@ -3,14 +3,13 @@ package io.limiter.core.resilience;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.concurrent.atomic.AtomicBoolean;
+import io.limiter.core.resilience.FallbackLogTest.StoreThatGoesAway;
 import io.limiter.core.Completion;
-import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
-import io.limiter.core.StateKey;
-import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
@@ -19,9 +18,6 @@ import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
-import java.util.Collection;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
 /** Calls that a fallback admitted are renewed and settled there, also once the store is back. */
@@ -34,25 +30,8 @@ class FallbackReservationTest {
 
   private final MemoryStore memory = new MemoryStore();
   private final MemoryStore fallback = new MemoryStore();
-  private boolean away;
-  private final LimitStore first =
-      new LimitStore() {
-        @Override
-        public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-          return away
-              ? CompletableFuture.failedFuture(
-                  new StoreException(FailureReason.TIMEOUT, "away", null))
-              : memory.decide(request, mode);
-        }
-
-        @Override
-        public CompletionStage<Void> reset(Collection<StateKey> keys) {
-          return memory.reset(keys);
-        }
-
-        @Override
-        public void close() {}
-      };
+  private final AtomicBoolean away = new AtomicBoolean(true);
+  private final LimitStore first = new StoreThatGoesAway(memory, away);
   private final LimitStore store = new FallbackStore(first, fallback);
   private final LimitStore open =
       new FallbackStore(first, fallback, policy -> Fallback.ALLOW, new FallbackCounts());
@@ -63,9 +42,8 @@ class FallbackReservationTest {
 
   @Test
   void settlementsAndRenewalsGoToTheStoreThatDecided() {
-    away = true;
     Reservation reservation = decide(store, Mode.ACQUIRE).reservation();
-    away = false;
+    away.set(false);
 
     assertThat(reservation.permitDuration()).contains(ConcurrencyLimitRule.DEFAULT_PERMIT_DURATION);
     assertThat(reservation.renewPermits()).isCompletedWithValue(1L);
@@ -80,7 +58,6 @@ class FallbackReservationTest {
 
   @Test
   void aFixedFallbackHoldsNoState() {
-    away = true;
     Reservation reservation = decide(open, Mode.ACQUIRE).reservation();
 
     assertThat(reservation.permitDuration()).isEmpty();

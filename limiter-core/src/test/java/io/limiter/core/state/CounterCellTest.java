@@ -9,8 +9,6 @@ import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** Waits of a sliding counter are exact, even if its numbers are too large for exact doubles. */
 class CounterCellTest {
@@ -39,24 +37,6 @@ class CounterCellTest {
         .isLessThan(wanted);
   }
 
-  /** Calculated in one go, the first four are a microsecond late, and the others early. */
-  @ParameterizedTest
-  @CsvSource({
-    "  146031, 29874364126143,   143831",
-    "  624617, 29381196540610,   327303",
-    "19640508, 29480230835331, 17446785",
-    "  344437,  7856132693638,   290704",
-    "11221779, 14911200229134,  2688409",
-    "   71856,  3576894960772,     4713",
-    "  199933, 23597110848356,     6826",
-    "   36196,  7916152027457,     7398"
-  })
-  void unitsOfThePreviousWindowWeighLessExactlyAtTheRetryAfter(
-      long units, long window, long weight) {
-    Cell cell = new CounterCell(window, 0, units, 0);
-    assertExact(rule(weight + 1, window), cell, window, 1);
-  }
-
   @Test
   void waitsAreExactWhateverTheNumbers() {
     Random random = new Random(3);
@@ -83,15 +63,5 @@ class CounterCellTest {
     assertExact(rule(units + 1, DAY), cell, 1_000, 1);
     assertExact(rule(units + 2, DAY), cell, 1_000, 1);
     assertExact(rule(units + 9, DAY), cell, 1_000, 8);
-  }
-
-  @Test
-  void whereOnlyTheWindowBeforeWasUsedThereIsMoreAsItGoesBy() {
-    Cell cell = new CounterCell(1_000_000, 2_000_000, 0, 4);
-    SlidingWindowCounterRule rule = rule(10, 1_000_000);
-    assertThat(cell.read(rule, 2_100_000, 1, Mode.PEEK).retryAfterMicros(false)).isEqualTo(150_000);
-    assertThat(cell.read(rule, 2_800_000, 1, Mode.PEEK).retryAfterMicros(false)).isEqualTo(200_000);
-    assertThat(cell.read(rule, 3_000_000, 1, Mode.PEEK).retryAfterMicros(false))
-        .isEqualTo(1_000_000);
   }
 }

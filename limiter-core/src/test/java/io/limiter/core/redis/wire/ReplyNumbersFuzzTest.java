@@ -5,7 +5,6 @@ import static io.limiter.core.testing.SaneVerdicts.assertSane;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.Charge;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FadingCounter;
@@ -15,7 +14,6 @@ import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.FakeRedis;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
@@ -116,15 +114,7 @@ class ReplyNumbersFuzzTest {
   private final FallbackStore store =
       new FallbackStore(
           new RedisStore(
-              new ConnectionSource() {
-                @Override
-                public RedisClusterAsyncCommands<byte[], byte[]> commands() {
-                  return redis.commands();
-                }
-
-                @Override
-                public void close() {}
-              },
+              redis.source(() -> {}),
               new RedisSettings("t:", Duration.ofSeconds(10))
                   .withAlgorithms(List.of(new FadingCounter()))),
           new MemoryStore(),

@@ -6,9 +6,7 @@ import static io.limiter.core.StoreHarness.rule;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.StoreHarness;
-import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.FakeRedis;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
@@ -69,17 +67,8 @@ public class ScriptSourceTest {
   @ValueSource(strings = {"') redis.call('FLUSHALL') --", "]]", "\0", "} {x}", "\r\nFLUSHALL\r\n"})
   void theScriptIsTheSameForEachSubjectWhoseNameIsNowhereInTheCall(String evil) {
     FakeRedis redis = new FakeRedis();
-    ConnectionSource connections =
-        new ConnectionSource() {
-          @Override
-          public RedisClusterAsyncCommands<byte[], byte[]> commands() {
-            return redis.commands();
-          }
-
-          @Override
-          public void close() {}
-        };
-    try (RedisStore store = new RedisStore(connections, RedisSettings.defaults())) {
+    try (RedisStore store =
+        new RedisStore(redis.source(() -> {}), RedisSettings.defaults())) {
       var unused = store.decide(StoreHarness.call(evil, rule(1, SECOND)), Mode.ACQUIRE);
       var unusedOther = store.decide(StoreHarness.call("ada", rule(1, SECOND)), Mode.ACQUIRE);
     }
