@@ -7,11 +7,11 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.limiter.core.store.DelegatingStore;
+import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
-import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
@@ -19,11 +19,9 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -37,40 +35,13 @@ class OverrideStoreTest {
   private static final LimitRequest CALL =
       LimitRequest.of(Policy.of("search", rule(3, MINUTE)), new Subject("user", "ada"));
   private static final Charge CHARGE = CALL.charge(0);
-  private static final List<StateKey> KEYS = List.of(CHARGE.key());
-
-  private final List<String> asked = new ArrayList<>();
   private final List<RuleStack> stacks = new ArrayList<>();
-  private final CompletableFuture<Void> changed = new CompletableFuture<>();
   private final LimitStore behind =
-      new LimitStore() {
+      new DelegatingStore(new MemoryStore(100, () -> 0)) {
         @Override
         public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
           stacks.add(request.charge(0).stack());
-          return CompletableFuture.completedFuture(
-              Verdict.of(request.policy(), Outcome.ALLOWED).build());
-        }
-
-        @Override
-        public void adopt(Charge charge, KnownUse known) {
-          asked.add("adopt " + charge.equals(CHARGE) + " " + known.ageMicros());
-        }
-
-        @Override
-        public CompletionStage<Void> reset(Collection<StateKey> keys) {
-          asked.add("reset " + keys.equals(KEYS));
-          return changed;
-        }
-
-        @Override
-        public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
-          asked.add("lift " + keys.equals(KEYS));
-          return changed;
-        }
-
-        @Override
-        public void close() {
-          asked.add("close");
+          return super.decide(request, mode);
         }
       };
   private final OverrideTable table = new OverrideTable.InMemory();
@@ -82,17 +53,8 @@ class OverrideStoreTest {
   }
 
   private RuleStack decided() {
-    assertThat(store.decide(CALL, Mode.ACQUIRE)).isCompletedWithValueMatching(Verdict::allowed);
+    assertThat(store.decide(CALL, Mode.PEEK)).isCompletedWithValueMatching(Verdict::allowed);
     return stacks.get(stacks.size() - 1);
-  }
-
-  @Test
-  void allButDecisionsIsPassedOn() {
-    store.adopt(CHARGE, new LimitStore.KnownUse(7, List.of(), 0, List.of()));
-    assertThat(store.reset(KEYS)).isSameAs(changed);
-    assertThat(store.liftBans(KEYS)).isSameAs(changed);
-    store.close();
-    assertThat(asked).containsExactly("adopt true 7", "reset true", "lift true", "close");
   }
 
   /** A store prepares for the rules of a stack, by its identity. */

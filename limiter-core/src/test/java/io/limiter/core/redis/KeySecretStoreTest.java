@@ -4,11 +4,6 @@ package io.limiter.core.redis;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisURI;
-import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lettuce.core.codec.ByteArrayCodec;
 import io.limiter.core.Charge;
 import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
@@ -23,12 +18,9 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
-import io.limiter.core.testing.RedisFixture;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -39,11 +31,8 @@ class KeySecretStoreTest {
   private static final Subject ADA = new Subject("user", "ada");
   private static final LimitRequest TWICE = LimitRequest.of(Policy.of("sms", rule(2, HOUR)), ADA);
 
-  private final RedisClient client = RedisClient.create(RedisURI.create(RedisFixture.uri()));
-  private final StatefulRedisConnection<byte[], byte[]> connection =
-      client.connect(ByteArrayCodec.INSTANCE);
-  private final String prefix = "test-" + UUID.randomUUID().toString().substring(0, 8) + ":";
-  private final RedisSettings open = new RedisSettings(prefix, Duration.ofSeconds(10));
+  private final TestRedis redis = new TestRedis();
+  private final RedisSettings open = redis.settings();
   private final RedisStore first = instance(open.withKeySecret(secret("first")));
   private final RedisStore alike = instance(open.withKeySecret(secret("first")));
   private final RedisStore other = instance(open.withKeySecret(secret("other")));
@@ -54,30 +43,17 @@ class KeySecretStoreTest {
   }
 
   private RedisStore instance(RedisSettings settings) {
-    return new RedisStore(
-        new ConnectionSource() {
-          @Override
-          public RedisClusterAsyncCommands<byte[], byte[]> commands() {
-            return connection.async();
-          }
-
-          @Override
-          public void close() {}
-        },
-        settings);
+    return new RedisStore(redis.source(), settings);
   }
 
   @AfterEach
   void close() {
-    names().forEach(name -> connection.sync().del(name.getBytes(StandardCharsets.US_ASCII)));
     List.of(first, alike, other, without).forEach(RedisStore::close);
-    client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+    redis.close();
   }
 
-  private List<String> names() {
-    return TestRedis.keys(connection.sync(), prefix + "*").stream()
-        .map(name -> new String(name, StandardCharsets.US_ASCII))
-        .toList();
+  private List<byte[]> names() {
+    return TestRedis.keys(redis.commands(), open.prefix() + "*");
   }
 
   private static Verdict acquire(RedisStore store, LimitRequest call) {

@@ -13,50 +13,23 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The value of a ban in Redis, and its key. */
-class RedisBanTest implements RedisHarness {
+class RedisBanTest extends RedisStoreBench {
 
   private static final long SLACK_MILLIS = 1_000;
   private static final Subject ADA = new Subject("user", "ada");
   private static final Policy UNBANNED = Policy.of("policy", rule(2, MINUTE));
   private static final LimitRequest CALL =
       LimitRequest.of(UNBANNED.withBan(BanRule.of(2, MINUTE, HOUR)), ADA);
-
-  private final TestRedis redis = new TestRedis();
-  private final LimitStore store = redis.store();
-
-  @BeforeEach
-  void begin() {
-    redis.setClock(START_MICROS);
-  }
-
-  @AfterEach
-  void close() {
-    store.close();
-    redis.close();
-  }
-
-  @Override
-  public LimitStore store() {
-    return store;
-  }
-
-  @Override
-  public TestRedis redis() {
-    return redis;
-  }
 
   private static StateKey ban(LimitRequest call) {
     return call.charge(0).key().ban();

@@ -20,50 +20,20 @@ import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.state.Cell;
-import io.limiter.core.store.LimitStore;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletionException;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The single value that Redis holds of a subject whose rules include both logs and cells. */
-class RedisValuesTest implements RedisHarness {
+class RedisValuesTest extends RedisStoreBench {
 
-  private static final LimitRequest LOGGED = call(rule(200, MINUTE));
-  private static final LimitRequest COUNTED = call(FixedWindowRule.of(200, HOUR));
   private static final LimitRequest BOTH = call(rule(200, MINUTE), FixedWindowRule.of(200, HOUR));
-  private static final int HEAD_OF_BOTH = 36 + 4 + 8 + 2 * 8;
-
-  private final TestRedis redis = new TestRedis();
-  private LimitStore store = redis.store();
-
-  @BeforeEach
-  void begin() {
-    redis.setClock(START_MICROS);
-  }
-
-  @AfterEach
-  void close() {
-    store.close();
-    redis.close();
-  }
-
-  @Override
-  public LimitStore store() {
-    return store;
-  }
-
-  @Override
-  public TestRedis redis() {
-    return redis;
-  }
 
   private byte[] name() {
     return name(BOTH);

@@ -20,12 +20,11 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The errors of a real Redis that cannot serve: which calls they affect, and that they pass. */
+/** The errors of a real Redis affect the calls that they concern, and no others. */
 class ServerErrorsTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -54,18 +53,6 @@ class ServerErrorsTest {
   }
 
   @Test
-  void aReplicaThatMayNotWriteIsNotAsked() {
-    opensUntilMended(
-        "READONLY", each -> each.replicaof("127.0.0.1", 1), RedisCommands::replicaofNoOne);
-  }
-
-  @Test
-  void aRedisWithoutMemoryIsNotAsked() {
-    opensUntilMended(
-        "OOM", each -> each.configSet("maxmemory", "1"), each -> each.configSet("maxmemory", "0"));
-  }
-
-  @Test
   void aBrokenKeyHurtsItsOwnerAlone() {
     byte[] key = SETTINGS.name(CALL.charge(0).key());
     commands.lpush(new String(key, StandardCharsets.US_ASCII), "not ours");
@@ -76,29 +63,6 @@ class ServerErrorsTest {
           .isEqualTo(FailureReason.ERROR);
       assertThat(failure(OTHER_CALL)).isNull();
     }
-  }
-
-  /**
-   * A connection to a node that was made a replica is also closed: calls that find no connection
-   * yet do not count.
-   */
-  private void opensUntilMended(
-      String code,
-      Consumer<RedisCommands<String, String>> harm,
-      Consumer<RedisCommands<String, String>> mend) {
-    harm.accept(commands);
-    for (int i = 0; i < Breaker.IN_A_ROW; i++) {
-      StoreException failure =
-          await().until(() -> failure(CALL), one -> one.reason() != FailureReason.DISCONNECTED);
-      assertThat(failure)
-          .hasMessageMatching("Redis( at [0-9.:]+)? answered with the error " + code)
-          .extracting(StoreException::reason)
-          .isEqualTo(FailureReason.ERROR);
-    }
-    assertThat(failure(CALL).reason()).isEqualTo(FailureReason.BREAKER_OPEN);
-
-    mend.accept(commands);
-    await().atMost(PATIENCE).until(() -> failure(CALL) == null);
   }
 
   /** Null if it is decided. */

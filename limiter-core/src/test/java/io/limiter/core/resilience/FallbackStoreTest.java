@@ -48,16 +48,6 @@ class FallbackStoreTest {
   private final Breakable second = new Breakable();
   private final FallbackStore store = new FallbackStore(first, second);
 
-  @Test
-  void theStoreDecidesAsLongAsItCan() {
-    Verdict verdict = acquire();
-
-    assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
-    assertThat(verdict.reason()).isEmpty();
-    assertThat(first.remaining()).isEqualTo(4);
-    assertThat(second.remaining()).isEqualTo(5);
-  }
-
   @ParameterizedTest
   @EnumSource
   void theFallbackDecidesWhenTheStoreFailsAndGivesTheReason(FailureReason reason) {
@@ -101,14 +91,6 @@ class FallbackStoreTest {
     }
 
     assertThat(acquire().allowed()).isFalse();
-    assertThat(second.remaining()).isEqualTo(5);
-  }
-
-  @Test
-  void theModeIsKept() {
-    first.failure = new StoreException(FailureReason.ERROR, "away", null);
-
-    assertThat(store.decide(CALL, Mode.PEEK).toCompletableFuture().join().allowed()).isTrue();
     assertThat(second.remaining()).isEqualTo(5);
   }
 
@@ -293,27 +275,6 @@ class FallbackStoreTest {
     assertThat(reset).isCompleted();
     first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
     assertThat(acquire().rules().get(0).remaining()).as("after it").isEqualTo(4);
-  }
-
-  @Test
-  void aBanThatACallLearnsWhileItIsLiftedIsForgotten() {
-    Policy policy = Policy.of("banning", rule(5, HOUR)).withBan(BanRule.of(1, HOUR, HOUR));
-    LimitRequest call = LimitRequest.of(policy, new Subject("user", "x"));
-    List<StateKey> keys = List.of(call.charge(0).key());
-    CompletableFuture<Void> lifts = new CompletableFuture<>();
-    assertThat(outcome(call.withCost(6))).isEqualTo(Outcome.BANNED);
-    first.change = lifts;
-    CompletionStage<Void> lifted = store.liftBans(keys);
-    first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
-    assertThat(outcome(call)).as("meanwhile").isEqualTo(Outcome.ALLOWED);
-    first.failure = null;
-    assertThat(outcome(call)).as("known again").isEqualTo(Outcome.BANNED);
-
-    lifts.complete(null);
-
-    assertThat(lifted).isCompleted();
-    first.failure = new StoreException(FailureReason.TIMEOUT, "away", null);
-    assertThat(outcome(call)).isEqualTo(Outcome.ALLOWED);
   }
 
   private Verdict acquire() {
