@@ -9,13 +9,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
@@ -39,7 +39,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Invalid values are rejected, with the element, the value and the remedy; the bounds are valid. */
+/**
+ * Invalid values are rejected, with the element, the value and the remedy; the bounds are valid.
+ */
 class RecordsTest {
   private static final Duration YEAR = Duration.ofDays(366);
   private static final Rule IN_FLIGHT = ConcurrencyLimitRule.of(3);
@@ -91,7 +93,9 @@ class RecordsTest {
             () -> FixedWindowRule.aligned(1, Duration.ofMinutes(7), zone),
             "The rule '1-per-420s' has an aligned window of PT7M, which does not divide a day: use one that does, or set an anchor"),
         rejected(
-            () -> FixedWindowRule.of(1, Duration.ofDays(8)).alignedTo(Alignment.to(zone).from(monday)),
+            () ->
+                FixedWindowRule.of(1, Duration.ofDays(8))
+                    .alignedTo(Alignment.to(zone).from(monday)),
             "The rule '1-per-691200s' has an aligned window of PT192H: use 7 days at most"),
         rejected(
             () -> week.alignedTo(Alignment.to(zone).from(monday.plusNanos(1))),
@@ -170,13 +174,16 @@ class RecordsTest {
             () -> CustomRule.of(new Named("a", 1), 1, MINUTE, Double.NaN),
             "The rule '1-per-60s' has the parameters [NaN]: use at most 8 finite numbers"),
         rejected(
-            () -> new CustomRule("own", 1, MINUTE, new Named("a", 1), Collections.nCopies(9, 2.0), MINUTE),
+            () ->
+                new CustomRule(
+                    "own", 1, MINUTE, new Named("a", 1), Collections.nCopies(9, 2.0), MINUTE),
             "The rule 'own' has the parameters [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]: use at most 8 finite numbers"),
         rejected(
             () -> CustomRule.of(new Named("a", 1), 0, MINUTE),
             "The rule '0-per-60s' has count 0: use 1 to 1000000000"),
         rejected(
-            () -> new CustomRule("own", 1, MINUTE, new Named("a", 1), List.of(), YEAR.plusMillis(1)),
+            () ->
+                new CustomRule("own", 1, MINUTE, new Named("a", 1), List.of(), YEAR.plusMillis(1)),
             "The rule 'own' remembers a subject for PT8784H0.001S: use 1 ms to 366 days"));
   }
 
@@ -272,7 +279,8 @@ class RecordsTest {
             "The duplicate guard of the policy 'name' has the rule '2-per-1s-queue-10', which makes calls wait: use a sliding window log"),
         rejected(
             () -> guarded(stack(IN_FLIGHT)),
-            "The duplicate guard of the policy 'name' is %s: %s".formatted(stack(IN_FLIGHT), countsAll)),
+            "The duplicate guard of the policy 'name' is %s: %s"
+                .formatted(stack(IN_FLIGHT), countsAll)),
         rejected(
             () -> guarded(stack(rule(1, MINUTE)).withCounting(Counting.FAILURES)),
             "The duplicate guard of the policy 'name' is %s: %s"
@@ -305,8 +313,7 @@ class RecordsTest {
             () -> new LimitRequest(call.policy(), List.of(), Optional.empty()),
             "A request under the policy 'policy' charges nothing"),
         rejected(() -> new LimitRequest(call.policy(), twice, Optional.empty()), oneKey),
-        rejected(
-            () -> new LimitRequest(call.policy(), once, Optional.of(call.charge(0))), oneKey),
+        rejected(() -> new LimitRequest(call.policy(), once, Optional.of(call.charge(0))), oneKey),
         rejected(
             () -> LimitRequest.of(two, Subject.global()),
             "The policy 'name' has 2 stacks of rules, one for each subject: create a policy and a request for each stack, and join the requests with LimitRequest.and"),
@@ -323,7 +330,8 @@ class RecordsTest {
 
   @Test
   void theValuesAtTheBoundsAreValid() {
-    assertThat(SlidingWindowCounterRule.of(Rule.MAX_COUNT, MINUTE).count()).isEqualTo(1_000_000_000);
+    assertThat(SlidingWindowCounterRule.of(Rule.MAX_COUNT, MINUTE).count())
+        .isEqualTo(1_000_000_000);
     assertThat(ConcurrencyLimitRule.of(10_000, Duration.ofHours(1)).count()).isEqualTo(10_000);
     assertThat(ConcurrencyLimitRule.of(1, SECOND).permitDuration()).isEqualTo(SECOND);
     assertThat(TokenBucketRule.of(1 << 29, 999_999_999, micros(1 << 24)).count())

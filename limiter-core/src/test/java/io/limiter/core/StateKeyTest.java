@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
-import static io.limiter.core.StoreHarness.rule;
 import static io.limiter.core.StoreHarness.MINUTE;
+import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.Optional;
-import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.LeakyBucketRule;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import java.nio.ByteBuffer;
@@ -20,6 +19,7 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

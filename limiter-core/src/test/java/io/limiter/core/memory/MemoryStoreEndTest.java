@@ -7,14 +7,14 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.FixedWindowRule;
-import io.limiter.core.rule.ConcurrencyLimitRule;
-import io.limiter.core.Outcome;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RecordedLog;
 import java.util.List;
@@ -162,7 +162,9 @@ class MemoryStoreEndTest {
       clock += 29_999_999;
       assertThat(acquire(store, inFlight("ada", 2)).allowed()).as("a tick before").isFalse();
       clock += 1;
-      assertThat(acquire(store, inFlight("ada", 2)).allowed()).as("one permit duration later").isTrue();
+      assertThat(acquire(store, inFlight("ada", 2)).allowed())
+          .as("one permit duration later")
+          .isTrue();
     }
   }
 }

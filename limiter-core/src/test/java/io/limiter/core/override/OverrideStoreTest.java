@@ -7,14 +7,14 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.limiter.core.store.DelegatingStore;
-import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;

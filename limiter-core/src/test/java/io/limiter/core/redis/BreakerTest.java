@@ -99,9 +99,7 @@ class BreakerTest {
   void noCallIsLostWhereThreadsCountTogether() {
     Breaker.Closed window = breaker.new Closed(0);
     long tenth = Duration.ofMillis(100).toNanos();
-    IntStream.range(0, 40_000)
-        .parallel()
-        .forEach(i -> window.count(i % 10 * tenth, i % 2 == 0));
+    IntStream.range(0, 40_000).parallel().forEach(i -> window.count(i % 10 * tenth, i % 2 == 0));
     assertThat(window.calls(10 * tenth - 1)).isEqualTo(40_000);
     assertThat(window.failures(10 * tenth - 1)).isEqualTo(20_000);
   }

@@ -18,7 +18,10 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** One run of a script, with simulated replies: what is sent, the result, and its report to the breaker. */
+/**
+ * One run of a script, with simulated replies: what is sent, the result, and its report to the
+ * breaker.
+ */
 class ScriptCallTest {
 
   private static final RedisScript SCRIPT = RedisScript.of("return 1");

@@ -6,12 +6,10 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import org.junit.jupiter.api.Nested;
-import java.util.function.Supplier;
-import io.limiter.core.Outcome;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
@@ -27,6 +25,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 /** When the store is asked again. */

@@ -9,7 +9,6 @@ import static io.limiter.core.StoreHarness.submit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import java.util.concurrent.CompletionStage;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
@@ -24,6 +23,7 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -49,7 +49,6 @@ class DenyCacheTest extends DenyCacheBench {
   private void use(LimitRequest call) {
     store.memory.decide(call, Mode.RECORD);
   }
-
 
   @Test
   void aKnownDenialIsAnsweredWithoutAskingTheStore() {

@@ -3,24 +3,24 @@ package io.limiter.core.resilience;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.ParameterizedTest;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.Verdict;
-import io.limiter.core.Reservation;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
+import io.limiter.core.Reservation;
 import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.SlidingWindowLogRule;
+import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Each policy has its fallback, and the decisions of each are counted. */
 class FallbackPoliciesTest {

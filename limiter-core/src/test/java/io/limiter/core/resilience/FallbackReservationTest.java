@@ -3,8 +3,6 @@ package io.limiter.core.resilience;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.concurrent.atomic.AtomicBoolean;
-import io.limiter.core.resilience.FallbackLogTest.StoreThatGoesAway;
 import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
@@ -13,11 +11,13 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.resilience.FallbackLogTest.StoreThatGoesAway;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** Calls that a fallback admitted are renewed and settled there, also once the store is back. */

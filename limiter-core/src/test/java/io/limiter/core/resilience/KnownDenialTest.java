@@ -47,7 +47,8 @@ class KnownDenialTest {
     LimitRequest ban =
         by(Policy.of("search", rule(1, MINUTE)).withBan(BanRule.of(100, MINUTE, MINUTE)));
     return Stream.of(
-        known("rules that count every call", call(rule(1, MINUTE), rule(5, MINUTE.multipliedBy(2)))),
+        known(
+            "rules that count every call", call(rule(1, MINUTE), rule(5, MINUTE.multipliedBy(2)))),
         known("one of two subjects is certainly denied", once.and(running)),
         known(
             "too costly for a rule that is only observed",

@@ -67,8 +67,7 @@ public class ScriptSourceTest {
   @ValueSource(strings = {"') redis.call('FLUSHALL') --", "]]", "\0", "} {x}", "\r\nFLUSHALL\r\n"})
   void theScriptIsTheSameForEachSubjectWhoseNameIsNowhereInTheCall(String evil) {
     FakeRedis redis = new FakeRedis();
-    try (RedisStore store =
-        new RedisStore(redis.source(() -> {}), RedisSettings.defaults())) {
+    try (RedisStore store = new RedisStore(redis.source(() -> {}), RedisSettings.defaults())) {
       var unused = store.decide(StoreHarness.call(evil, rule(1, SECOND)), Mode.ACQUIRE);
       var unusedOther = store.decide(StoreHarness.call("ada", rule(1, SECOND)), Mode.ACQUIRE);
     }
