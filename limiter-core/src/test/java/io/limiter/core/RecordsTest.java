@@ -84,8 +84,8 @@ class RecordsTest {
             () -> SlidingWindowCounterRule.of(Rule.MAX_COUNT + 1, MINUTE),
             "The rule '1000000001-per-60s' has count 1000000001: use 1 to 1000000000"),
         rejected(
-            () -> FixedWindowRule.of(0, MINUTE),
-            "The rule '0-per-60s' has count 0: use 1 to 1000000000"),
+            () -> FixedWindowRule.of(-1, MINUTE),
+            "The rule '-1-per-60s' has count -1: use 0 to 1000000000"),
         rejected(
             () -> week.alignedTo(Alignment.to(zone)),
             "The rule '1-per-604800s' has an aligned window of PT168H, which does not divide a day: use one that does, or set an anchor"),
