@@ -105,21 +105,9 @@ class ForwardedHeaderFuzzTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        ",",
-        ":",
-        "\"",
-        "\\",
-        "\\\"",
-        "a",
-        " ",
-        "[",
-        "10.0.0.1,",
-        "for=10.0.0.1,",
-        "for=\"",
-        ";",
-        "for=;",
-        "::",
-        "1:"
+        ",", ":", "\"", "\\", "\\\"", "a",
+        " ", "[", "10.0.0.1,", "for=10.0.0.1,", "for=\"", ";",
+        "for=;", "::", "1:"
       })
   void aHeaderOfSixtyFourKilobytesTakesNoTime(String unit) {
     String nonsense = unit.repeat(65_536 / unit.length());

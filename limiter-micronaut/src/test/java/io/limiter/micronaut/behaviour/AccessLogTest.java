@@ -88,12 +88,9 @@ class AccessLogTest {
         HttpService.start(
             SPEC,
             HttpService.settings(
-                "limiter.gate.enabled",
-                gate,
-                "micronaut.server.netty.access-logger.enabled",
-                true,
-                "micronaut.server.netty.access-logger.log-format",
-                FORMAT))) {
+                "limiter.gate.enabled", gate,
+                "micronaut.server.netty.access-logger.enabled", true,
+                "micronaut.server.netty.access-logger.log-format", FORMAT))) {
       server.get("/access/limited");
       server.get("/access/limited");
       server.get("/access/own");

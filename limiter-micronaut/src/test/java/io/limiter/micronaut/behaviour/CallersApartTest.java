@@ -379,12 +379,9 @@ class CallersApartTest {
     try (TestServer server = start(LISTS)) {
       Map<String, Object> changing =
           Map.of(
-              "limiter.block.addresses[0]",
-              "198.51.100.7",
-              "limiter.block.status",
-              410,
-              "limiter.exempt.users",
-              "ann");
+              "limiter.block.addresses[0]", "198.51.100.7",
+              "limiter.block.status", 410,
+              "limiter.exempt.users", "ann");
       server
           .context()
           .getEnvironment()

@@ -99,18 +99,8 @@ class CostsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "null",
-        "1.5",
-        "0",
-        "-3",
-        "1e-400",
-        "1e400",
-        "99999999999999999999",
-        "\"5\"",
-        "\"\"",
-        "true",
-        "[1]",
-        "{\"a\":1}"
+        "null", "1.5", "0", "-3", "1e-400", "1e400",
+        "99999999999999999999", "\"5\"", "\"\"", "true", "[1]", "{\"a\":1}"
       })
   void aBodyWithoutANumberIsABadRequest(String value) {
     assertThat(post("body", "{\"n\":" + value + "}").statusCode()).isEqualTo(400);

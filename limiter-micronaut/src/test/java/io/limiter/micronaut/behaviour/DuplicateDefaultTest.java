@@ -49,20 +49,9 @@ class DuplicateDefaultTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "map",
-        "bean",
-        "list",
-        "member",
-        "path",
-        "query",
-        "header",
-        "cookie",
-        "form",
-        "part",
-        "request-bean",
-        "among-others",
-        "with-verdict",
-        "key"
+        "map", "bean", "list", "member", "path", "query",
+        "header", "cookie", "form", "part", "request-bean", "among-others",
+        "with-verdict", "key"
       })
   void coffeeAfterTeaIsAnotherSubmission(String kind) {
     for (TestServer server : new TestServer[] {with, without}) {

@@ -96,12 +96,9 @@ class PolicyTableTest {
           Row.of("code", "{code: own_code, rules: [{count: 1}]}", "200", "429 own_code"),
           Row.of("message", "{message: Own words, rules: [{count: 1}]}", "200", "429 Own words"),
           Row.of(
-              "failed-on",
-              "{failed-on: [404], rules: [{count: 1, counts: failures}]}",
-              "?status=400 400",
-              "?status=400 400",
-              "?status=404 404",
-              "429"),
+              "failed-on", "{failed-on: [404], rules: [{count: 1, counts: failures}]}",
+              "?status=400 400", "?status=400 400",
+              "?status=404 404", "429"),
           Row.of(
               "ban", "{ban: {violations: 1, time: 60s}, rules: [{count: 1}]}", "200", "429 banned"),
           Row.of("duplicate", "{duplicate: {enabled: true, by: caller}}", "200", "409"),
@@ -112,12 +109,9 @@ class PolicyTableTest {
               "410 twice"),
           Row.of("cost", "{cost: 2, rules: [{count: 3}]}", "200", "429"),
           Row.of(
-              "condition",
-              "{condition: paying, rules: [{count: 1}]}",
-              "X-Free:yes 200",
-              "X-Free:yes 200",
-              "200",
-              "429"),
+              "condition", "{condition: paying, rules: [{count: 1}]}",
+              "X-Free:yes 200", "X-Free:yes 200",
+              "200", "429"),
           Row.of(
               "header",
               "{header: X-Key, rules: [{count: 1}]}",
@@ -131,15 +125,11 @@ class PolicyTableTest {
               "X-Tenant:b 200",
               "X-Tenant:a 429"),
           Row.of(
-              "limit-type",
-              "{limit-type: global, rules: [{count: 1}]}",
-              "X-Address:192.0.2.7 200",
-              "X-Address:192.0.2.8 429"),
+              "limit-type", "{limit-type: global, rules: [{count: 1}]}",
+              "X-Address:192.0.2.7 200", "X-Address:192.0.2.8 429"),
           Row.of(
-              "anonymous",
-              "{header: X-Key, anonymous: reject, rules: [{count: 1}]}",
-              "400",
-              "X-Key:a 200"),
+              "anonymous", "{header: X-Key, anonymous: reject, rules: [{count: 1}]}",
+              "400", "X-Key:a 200"),
           Row.of("name", "rules: [{count: 1, name: mine}]", "200", "429 \"mine\";r=0"));
 
   static Stream<Arguments> cells() {

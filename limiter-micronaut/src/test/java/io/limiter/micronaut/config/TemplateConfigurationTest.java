@@ -53,14 +53,10 @@ class TemplateConfigurationTest {
         .containsEntry(
             "data",
             Map.of(
-                "retryAfterSeconds",
-                "{retryAfter}",
-                "rules",
-                List.of("{violated}", Map.of("ruleName", "{policy}", "a.b[0]", 1.5)),
-                "none",
-                List.of(),
-                "nothing",
-                Map.of()));
+                "retryAfterSeconds", "{retryAfter}",
+                "rules", List.of("{violated}", Map.of("ruleName", "{policy}", "a.b[0]", 1.5)),
+                "none", List.of(),
+                "nothing", Map.of()));
     assertThat(((Map<?, ?>) fields.get("data")).keySet())
         .asString()
         .isEqualTo("[retryAfterSeconds, rules, none, nothing]");

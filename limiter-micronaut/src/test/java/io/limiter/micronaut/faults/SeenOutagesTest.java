@@ -92,12 +92,9 @@ class SeenOutagesTest {
         HttpService.start(
             SPEC,
             HttpService.settings(
-                "redis.uri",
-                redis.uri(),
-                "limiter.health.required",
-                true,
-                "micronaut.metrics.enabled",
-                true));
+                "redis.uri", redis.uri(),
+                "limiter.health.required", true,
+                "micronaut.metrics.enabled", true));
     private final RedisClient client = RedisClient.create(redis.uri());
     private final RedisCommands<String, String> admin = client.connect().sync();
     private int calls;

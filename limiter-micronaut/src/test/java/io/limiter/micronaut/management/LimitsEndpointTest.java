@@ -994,12 +994,9 @@ class LimitsEndpointTest {
     try (RedisProcess own = RedisProcess.onFreePort().start()) {
       HttpService one =
           redis(
-              "redis.uri",
-              own.uri(),
-              "limiter.redis.deadline",
-              "500ms",
-              "limiter.redis.warm-up",
-              "5s");
+              "redis.uri", own.uri(),
+              "limiter.redis.deadline", "500ms",
+              "limiter.redis.warm-up", "5s");
       call(3, one, "/routes/search", "192.0.2.1");
       own.close();
       HttpResponse<String> reset =

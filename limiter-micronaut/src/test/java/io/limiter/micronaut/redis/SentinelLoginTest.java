@@ -41,10 +41,8 @@ class SentinelLoginTest {
         user.equals("default")
             ? start("limiter.redis.sentinel.password", PASSWORD)
             : start(
-                "limiter.redis.sentinel.username",
-                user,
-                "limiter.redis.sentinel.password",
-                PASSWORD)) {
+                "limiter.redis.sentinel.username", user,
+                "limiter.redis.sentinel.password", PASSWORD)) {
       await().atMost(PATIENCE).until(service::decidesInRedis);
 
       assertThat(service.bean(SentinelConfiguration.class).toString()).doesNotContain(PASSWORD);

@@ -302,12 +302,9 @@ class SharedSettingsTest {
         RecordedLog log = RecordedLog.ofInfo("io.limiter");
         ApplicationContext one =
             start(
-                "redis.uri",
-                away.uri(),
-                "limiter.redis.warm-up",
-                "60s",
-                "limiter.redis.shared-settings.interval",
-                "1h")) {
+                "redis.uri", away.uri(),
+                "limiter.redis.warm-up", "60s",
+                "limiter.redis.shared-settings.interval", "1h")) {
       assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(Duration.ofSeconds(20));
       assertThat(count(one, "shared")).isEqualTo(5);
       assertThat(ofShared(log))
@@ -342,12 +339,9 @@ class SharedSettingsTest {
       long before = System.nanoTime();
       Map<String, Object> settings =
           settings(
-              "redis.uri",
-              silent.uri(),
-              "limiter.redis.warm-up",
-              "500ms",
-              "limiter.redis.shared-settings.interval",
-              "1h");
+              "redis.uri", silent.uri(),
+              "limiter.redis.warm-up", "500ms",
+              "limiter.redis.shared-settings.interval", "1h");
       try (RecordedLog log = RecordedLog.ofInfo("io.limiter");
           HttpService service = HttpService.start(SPEC, settings)) {
         ApplicationContext one = service.context();
