@@ -90,6 +90,16 @@ class AnonymousRoutes {
     return OK;
   }
 
+  @Get("/header/twice")
+  @RateLimiter(
+      header = "X-Api-Key",
+      anonymous = Anonymous.REJECT,
+      rules = @RateRule(count = 2, time = 60))
+  @RateLimiter(header = "x-api-key", rules = @RateRule(count = 20, time = 3600))
+  String headerTwice() {
+    return OK;
+  }
+
   @Post("/submission/denied")
   @RateLimiter(
       limitType = LimitType.USER_ID,

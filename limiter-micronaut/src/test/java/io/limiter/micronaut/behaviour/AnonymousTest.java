@@ -80,7 +80,8 @@ class AnonymousTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"user/denied", "user/twice", "header/denied", "resolver/denied"})
+  @ValueSource(
+      strings = {"user/denied", "user/twice", "header/denied", "header/twice", "resolver/denied"})
   void anAnnotationMayDenyStrangersBeforeAnythingIsCounted(String route) {
     HttpResponse<String> denied = lenient.get("/anonymous/" + route, HERE);
 
@@ -90,7 +91,12 @@ class AnonymousTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"user/denied, X-User", "user/twice, X-User", "header/denied, X-Api-Key"})
+  @CsvSource({
+    "user/denied, X-User",
+    "user/twice, X-User",
+    "header/denied, X-Api-Key",
+    "header/twice, X-Api-Key"
+  })
   void aKnownSubjectIsNotDenied(String route, String header) {
     assertThat(call(lenient, route, header, "ada")).isEqualTo(200);
     assertThat(call(lenient, route, header, "ada")).isEqualTo(200);

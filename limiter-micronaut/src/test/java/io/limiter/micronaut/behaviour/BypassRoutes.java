@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
+import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
@@ -44,6 +45,14 @@ class BypassRoutes {
   String upload(@Body String body) {
     entered.incrementAndGet();
     return "uploaded";
+  }
+
+  /** For each key that a caller invents, and for the address whatever keys. */
+  @Get("/paired")
+  @RateLimiter(header = "X-Api-Key", rules = @RateRule(count = 2, time = 60))
+  @RateLimiter(limitType = LimitType.IP, rules = @RateRule(count = 4, time = 60))
+  String paired() {
+    return "ok";
   }
 
   @Get("/failing/handled")

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.behaviour;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.limiter.micronaut.testing.HttpService;
 import java.net.http.HttpResponse;
@@ -38,6 +39,8 @@ class BypassTest {
                 gate,
                 HttpService.AT_ROOT,
                 true,
+                "micronaut.server.max-request-size",
+                2_000_000_000,
                 "micronaut.server.cors.enabled",
                 true,
                 "micronaut.server.cors.localhost-pass-through",
@@ -161,7 +164,17 @@ class BypassTest {
         "X-Rewrite-URL: /bypass/free",
         "X-Forwarded-Prefix: /free",
         "Upgrade: websocket",
-        "Origin: http://elsewhere.example"
+        "Origin: http://elsewhere.example",
+        "User-Agent: Googlebot/2.1",
+        "User-Agent: kube-probe/1.30",
+        "Referer: https://admin.internal/",
+        "X-Forwarded-For: 127.0.0.1",
+        "X-Real-IP: 127.0.0.1",
+        "X-Internal: true",
+        "X-RateLimit-Bypass: 1",
+        "Authorization: Bearer admin",
+        "Cookie: admin=1",
+        "Cache-Control: no-cache"
       })
   void noHeaderChangesWhatIsCounted(String header) {
     assertThat(call("GET", ITEMS, header).field("ratelimit")).startsWith("\"3-per-60s\";r=2;");
@@ -239,6 +252,39 @@ class BypassTest {
 
     assertThat(entered()).isZero();
     assertThat(server.keys().all()).isEmpty();
+  }
+
+  /** One key for the address, and one for each invented key that was admitted. */
+  @Test
+  void aRuleForTheAddressHoldsWhateverKeysACallerInvents() {
+    int admitted = 0;
+    for (int call = 0; call < 12; call++) {
+      admitted += server.status("/bypass/paired", "X-Api-Key", "key " + call) == 200 ? 1 : 0;
+    }
+    assertThat(admitted).isEqualTo(4);
+    assertThat(server.keys().all())
+        .hasSize(5)
+        .allSatisfy((key, stored) -> assertThat(stored.expiry()).isPositive());
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Content-Length: 1000000000\n\n",
+        "Content-Length: 1000000000\n\n\"begun",
+        "Transfer-Encoding: chunked\n\n",
+        "Transfer-Encoding: chunked\n\n4\nabcd\n",
+        "Expect: 100-continue\nContent-Length: 1000000000\n\n",
+        "Expect: 100-continue\nTransfer-Encoding: chunked\n\n"
+      })
+  void aDeniedRequestIsAnsweredBeforeItsBodyIsThere(String bodyThatNeverComes) {
+    assumeTrue(gate, "the gate decides by the head of a request");
+    for (int call = 0; call < 3; call++) {
+      assertThat(upload("application/json", "*/*")).isEqualTo(200);
+    }
+    String head = "POST /bypass/upload HTTP/1.1\nHost: localhost\nContent-Type: application/json\n";
+    assertThat(RawCall.send(server.port(), head + bodyThatNeverComes).status()).isEqualTo(429);
+    assertThat(entered()).isEqualTo(3);
   }
 
   private int upload(String sent, String wanted) {

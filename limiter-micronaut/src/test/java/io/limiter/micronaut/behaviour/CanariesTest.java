@@ -13,15 +13,19 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.limiter.core.testing.RedisProcess;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -40,6 +44,10 @@ class CanariesTest {
   private static final String ITEM = "paper-clips";
   private static final String[] ALL = {
     ADDRESS, USER, TOKEN, OWNER, SUBMISSION, PHONE, ITEM, SECRET
+  };
+
+  private static final String[] OF_THE_APPLICATION = {
+    "Secrets", "StoredText", "io.limiter", "java.lang", "argument", "x-api-key"
   };
 
   /** The parts of a request except its address, which may be shown to the client itself. */
@@ -85,18 +93,19 @@ class CanariesTest {
   }
 
   @ParameterizedTest
-  @ValueSource(booleans = {true, false})
-  void whatACallerIsAndSendsCanBeReadNowhere(boolean secret) {
+  @CsvSource({"true, true", "false, false"})
+  void whatACallerIsAndSendsCanBeReadNowhere(boolean secret, boolean gate) {
     RedisClient client = RedisClient.create();
     try (RedisProcess redis = RedisProcess.onFreePort().start();
-        TestServer server = start(redis, secret)) {
+        TestServer server = start(redis, secret, gate)) {
       RedisCommands<String, String> commands = client.connect(RedisURI.create(redis.uri())).sync();
 
       callEverything(server);
       List<String> keys = commands.keys("*");
       assertThat(keys).hasSizeGreaterThan(10);
       for (String key : keys) {
-        assertThat(key + commands.get(key)).doesNotContain(ALL);
+        assertHoldsNone(key + commands.get(key), ALL);
+        assertHoldsNone(key + commands.get(key), OF_THE_APPLICATION);
       }
 
       for (String key : keys) { // now each decision fails with an error that may quote its key
@@ -123,10 +132,22 @@ class CanariesTest {
                     .doesNotContainPattern("[\\p{Cntrl}\\u2028\\u2029]"));
   }
 
-  private static TestServer start(RedisProcess redis, boolean secret) {
+  /** Neither as it is nor encoded. */
+  private static void assertHoldsNone(String stored, String... texts) {
+    for (String text : texts) {
+      assertThat(stored.toLowerCase(Locale.ROOT)).doesNotContain(text.toLowerCase(Locale.ROOT));
+      byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+      assertThat(stored)
+          .doesNotContain(Base64.getUrlEncoder().withoutPadding().encodeToString(bytes))
+          .doesNotContain(HexFormat.of().formatHex(bytes));
+    }
+  }
+
+  private static TestServer start(RedisProcess redis, boolean secret, boolean gate) {
     Map<String, Object> settings =
         new HashMap<>(
             Map.of("redis.uri", redis.uri(), "test.stated-callers", true, "limiter.zone", "UTC"));
+    settings.put("limiter.gate.enabled", gate);
     if (secret) {
       settings.put("limiter.redis.key-secret", SECRET);
     }

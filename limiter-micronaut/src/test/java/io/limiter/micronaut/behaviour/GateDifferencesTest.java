@@ -106,6 +106,37 @@ class GateDifferencesTest {
     both(server -> assertThat(server.post("/doors/" + route, WHOLE).statusCode()).isEqualTo(409));
   }
 
+  /** No difference. */
+  @Test
+  void aRouteIsCountedOnceThoughAFilterRunsBeforeItIsKnown() {
+    both(
+        server -> {
+          assertThat(server.get("/doors/unknown").statusCode()).isEqualTo(404);
+          assertThat(server.exchange("DELETE", "/doors/sync", "").statusCode()).isEqualTo(405);
+          assertThat(server.keys().all()).isEmpty();
+          for (int status : new int[] {200, 200, 429}) {
+            assertThat(server.get("/doors/sync").statusCode()).isEqualTo(status);
+          }
+        });
+  }
+
+  @Test
+  void aSubmissionThatALaterFilterAnswersMayBeMade() {
+    both(
+        server -> {
+          assertThat(submit(server, ANSWER_EARLY, "yes")).isEqualTo(401);
+          assertThat(submit(server, "X-Other", "yes")).isEqualTo(200);
+          assertThat(submit(server, "X-Other", "yes")).isEqualTo(409);
+        });
+  }
+
+  private static int submit(TestServer server, String header, String value) {
+    return server
+        .exchange(
+            "POST", "/doors/released", WHOLE, "Content-Type", "application/json", header, value)
+        .statusCode();
+  }
+
   @Test
   void filtersBehindTheGateSeeDeniedCallsOnlyWithoutIt() {
     for (int call = 0; call < 5; call++) {

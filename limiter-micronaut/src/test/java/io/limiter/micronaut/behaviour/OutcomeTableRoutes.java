@@ -23,6 +23,7 @@ import io.micronaut.http.server.types.files.StreamedFile;
 import io.micronaut.http.sse.Event;
 import jakarta.inject.Singleton;
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -33,7 +34,8 @@ import reactor.core.publisher.Mono;
 
 /**
  * Routes of each kind, each of which can end in each way. They count failures and successes, and
- * have a duplicate guard: {@link Listed} with lists of statuses, {@link Usual} without.
+ * have a duplicate guard: {@link Listed} with lists of statuses, {@link Usual} without, {@link
+ * Kept} with one that nothing releases.
  */
 abstract class OutcomeTableRoutes {
 
@@ -100,6 +102,10 @@ abstract class OutcomeTableRoutes {
     /** By an {@code @Error} method of the controller. */
     LOCAL_401,
     UNEXPECTED,
+
+    CHECKED,
+    ERROR,
+
     /** A result that cannot be encoded. */
     UNENCODABLE;
 
@@ -111,17 +117,24 @@ abstract class OutcomeTableRoutes {
     /** Throws what this way throws. */
     void pass() {
       if (fails()) {
-        throw failure();
+        throw Way.<RuntimeException>sneaky(failure());
       }
     }
 
-    RuntimeException failure() {
+    @SuppressWarnings("unchecked")
+    private static <T extends Throwable> T sneaky(Throwable failure) throws T {
+      throw (T) failure;
+    }
+
+    Throwable failure() {
       return switch (this) {
         case STATUS_EXCEPTION_401 -> new HttpStatusException(HttpStatus.UNAUTHORIZED, "no");
         case STATUS_EXCEPTION_503 -> new HttpStatusException(HttpStatus.SERVICE_UNAVAILABLE, "no");
         case HANDLED_401 -> new Handled(HttpStatus.UNAUTHORIZED);
         case HANDLED_422 -> new Handled(HttpStatus.UNPROCESSABLE_ENTITY);
         case LOCAL_401 -> new Local();
+        case CHECKED -> new IOException("checked");
+        case ERROR -> new AssertionError("error");
         default -> new IllegalStateException("unexpected");
       };
     }
@@ -205,6 +218,19 @@ abstract class OutcomeTableRoutes {
       preventDuplicateRule = @RateRule(time = HOUR),
       duplicate = @Duplicate(by = DuplicateBy.CALLER))
   static class Usual extends OutcomeTableRoutes {}
+
+  /** Whatever happens to a submission, it stays accepted. */
+  @Controller("/table/kept")
+  @Requires(property = "spec.name", value = SPEC)
+  @RateLimiter(
+      rules = {
+        @RateRule(count = 100, time = HOUR, counts = Counts.FAILURES, name = "failures"),
+        @RateRule(count = 100, time = HOUR, counts = Counts.SUCCESSES, name = "successes")
+      },
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = HOUR),
+      duplicate = @Duplicate(by = DuplicateBy.CALLER, releaseOnFailure = false))
+  static class Kept extends OutcomeTableRoutes {}
 
   @Error(exception = Local.class)
   HttpResponse<String> local(Local local) {

@@ -161,11 +161,19 @@ final class PlaceRoutes {
     }
   }
 
+  abstract static class Base {
+    @Get("/inherited")
+    @RateRule(count = 2)
+    String inherited() {
+      return "ok";
+    }
+  }
+
   /** Routes that an interface declares, limited by it and by the class. */
   @Controller("/declared")
   @Requires(property = "spec.name", value = SPEC)
   @RateRule(count = 2, time = 30)
-  static class Implemented implements Declared {
+  static class Implemented extends Base implements Declared {
     @Override
     public String ruled() {
       return "ok";

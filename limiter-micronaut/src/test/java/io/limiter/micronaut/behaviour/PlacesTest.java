@@ -109,6 +109,7 @@ class PlacesTest {
     assertThat(statuses("/declared/ruled", 1)).containsExactly(429);
     assertThat(statuses("/declared/plain", 3)).containsExactly(200, 200, 429);
     assertThat(statuses("/declared/default", 3)).containsExactly(200, 200, 429);
+    assertThat(statuses("/declared/inherited", 3)).containsExactly(200, 200, 429);
   }
 
   @Test

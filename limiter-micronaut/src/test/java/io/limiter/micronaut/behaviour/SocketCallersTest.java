@@ -3,7 +3,9 @@ package io.limiter.micronaut.behaviour;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
@@ -16,17 +18,14 @@ import io.micronaut.websocket.annotation.ServerWebSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.WebSocket;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.Named;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -38,12 +37,14 @@ class SocketCallersTest {
 
   private static final String SPEC = "SocketCallersTest";
 
-  @ServerWebSocket("/callers/mono")
-  @Requires(property = "spec.name", value = SPEC)
-  static class MonoSocket {
+  abstract static class Opened {
     @OnOpen
     void open() {}
+  }
 
+  @ServerWebSocket("/callers/mono")
+  @Requires(property = "spec.name", value = SPEC)
+  static class MonoSocket extends Opened {
     @OnMessage
     @RateLimiter(header = "X-Name", rules = @RateRule(count = 2, time = 60))
     Mono<String> message(String text, WebSocketSession session) {
@@ -53,10 +54,7 @@ class SocketCallersTest {
 
   @ServerWebSocket("/callers/mono-elsewhere")
   @Requires(property = "spec.name", value = SPEC)
-  static class MonoElsewhere {
-    @OnOpen
-    void open() {}
-
+  static class MonoElsewhere extends Opened {
     @OnMessage
     @ExecuteOn(TaskExecutors.IO)
     @RateLimiter(header = "X-Name", rules = @RateRule(count = 2, time = 60))
@@ -67,10 +65,7 @@ class SocketCallersTest {
 
   @ServerWebSocket("/callers/flux-elsewhere")
   @Requires(property = "spec.name", value = SPEC)
-  static class FluxElsewhere {
-    @OnOpen
-    void open() {}
-
+  static class FluxElsewhere extends Opened {
     @OnMessage
     @ExecuteOn(TaskExecutors.IO)
     @RateLimiter(header = "X-Name", rules = @RateRule(count = 2, time = 60))
@@ -81,10 +76,7 @@ class SocketCallersTest {
 
   @ServerWebSocket("/callers/stage-elsewhere")
   @Requires(property = "spec.name", value = SPEC)
-  static class StageElsewhere {
-    @OnOpen
-    void open() {}
-
+  static class StageElsewhere extends Opened {
     @OnMessage
     @ExecuteOn(TaskExecutors.IO)
     @RateLimiter(header = "X-Name", rules = @RateRule(count = 2, time = 60))
@@ -96,10 +88,7 @@ class SocketCallersTest {
 
   @ServerWebSocket("/callers/sync-elsewhere")
   @Requires(property = "spec.name", value = SPEC)
-  static class SyncElsewhere {
-    @OnOpen
-    void open() {}
-
+  static class SyncElsewhere extends Opened {
     @OnMessage
     @ExecuteOn(TaskExecutors.IO)
     @RateLimiter(header = "X-Name", rules = @RateRule(count = 2, time = 60))
@@ -108,13 +97,21 @@ class SocketCallersTest {
     }
   }
 
+  /** Each message is a call of its own, and no part of the request that opened the socket. */
+  @ServerWebSocket("/callers/one-at-a-time")
+  @Requires(property = "spec.name", value = SPEC)
+  static class OneAtATime extends Opened {
+    @OnMessage
+    @RateRule(count = 1, limitType = LimitType.GLOBAL, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    Mono<String> message(String text, WebSocketSession session) {
+      return Mono.from(session.send("done " + text));
+    }
+  }
+
   /** Two callers, each with a first message of its own. */
   @ServerWebSocket("/callers/submissions")
   @Requires(property = "spec.name", value = SPEC)
-  static class Submissions {
-    @OnOpen
-    void open() {}
-
+  static class Submissions extends Opened {
     @OnMessage
     @ExecuteOn(TaskExecutors.IO)
     @RateLimiter(
@@ -127,20 +124,13 @@ class SocketCallersTest {
     }
   }
 
-  static Stream<Named<Map<String, Object>>> selections() {
-    return Stream.of("MANUAL", "IO", "BLOCKING", "AUTO")
-        .map(
-            selection ->
-                Named.of(selection, Map.of("micronaut.server.thread-selection", selection)));
-  }
-
   @ParameterizedTest
-  @MethodSource("selections")
-  void eachMessageCountsForTheCallerWhoOpenedTheSocket(Map<String, Object> selection)
-      throws Exception {
-    Map<String, Object> settings = new LinkedHashMap<>(selection);
-    settings.put("test.slow-store", true);
-    try (TestServer server = TestServer.start(SPEC, settings)) {
+  @ValueSource(strings = {"MANUAL", "IO", "BLOCKING", "AUTO"})
+  void eachMessageCountsForTheCallerWhoOpenedTheSocket(String selection) throws Exception {
+    try (TestServer server =
+        TestServer.start(
+            SPEC,
+            Map.of("micronaut.server.thread-selection", selection, "test.slow-store", true))) {
       for (String socket :
           new String[] {
             "mono",
@@ -153,14 +143,7 @@ class SocketCallersTest {
         server.clear();
         for (String name : new String[] {"a", "b"}) {
           BlockingQueue<String> answers = new LinkedBlockingQueue<>();
-          WebSocket client =
-              HttpClient.newHttpClient()
-                  .newWebSocketBuilder()
-                  .header("X-Name", name)
-                  .buildAsync(
-                      URI.create("ws://localhost:" + server.port() + "/callers/" + socket),
-                      into(answers))
-                  .join();
+          WebSocket client = open(server, socket, name, answers);
           for (String message : new String[] {"1", "2"}) {
             client.sendText(message, true).join();
             assertThat(answers.poll(20, TimeUnit.SECONDS))
@@ -174,6 +157,31 @@ class SocketCallersTest {
         }
       }
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void eachMessageFreesItsPlace(boolean gate) throws Exception {
+    try (TestServer server =
+        TestServer.start(SPEC, Map.of("limiter.gate.enabled", gate, "limiter.fallback", "deny"))) {
+      BlockingQueue<String> answers = new LinkedBlockingQueue<>();
+      WebSocket client = open(server, "one-at-a-time", "a", answers);
+      for (int i = 0; i < 6; i++) {
+        client.sendText("message " + i, true).join();
+        assertThat(answers.poll(20, TimeUnit.SECONDS)).isEqualTo("done message " + i);
+      }
+      client.sendClose(WebSocket.NORMAL_CLOSURE, "").join();
+    }
+  }
+
+  private static WebSocket open(
+      TestServer server, String socket, String name, BlockingQueue<String> answers) {
+    return HttpClient.newHttpClient()
+        .newWebSocketBuilder()
+        .header("X-Name", name)
+        .buildAsync(
+            URI.create("ws://localhost:" + server.port() + "/callers/" + socket), into(answers))
+        .join();
   }
 
   private static WebSocket.Listener into(BlockingQueue<String> answers) {

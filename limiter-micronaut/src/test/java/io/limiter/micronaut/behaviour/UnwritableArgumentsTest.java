@@ -60,6 +60,14 @@ class UnwritableArgumentsTest {
     }
   }
 
+  /** Contains itself. */
+  @Introspected
+  static class Circle {
+    public Circle getOwn() {
+      return this;
+    }
+  }
+
   @Controller("/unwritable")
   @Requires(property = "spec.name", value = SPEC)
   static class Routes {
@@ -69,6 +77,12 @@ class UnwritableArgumentsTest {
     @Post("/broken")
     @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void broken(@QueryValue int n, @Body Broken order) {
+      entered.incrementAndGet();
+    }
+
+    @Post("/circle")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
+    void circle(@QueryValue int n, @Body Circle order) {
       entered.incrementAndGet();
     }
 
@@ -109,6 +123,7 @@ class UnwritableArgumentsTest {
   @ParameterizedTest
   @CsvSource({
     "broken, Broken, cannot be written as JSON",
+    "circle, Circle, cannot be written as JSON",
     "hidden, Hidden, 'is written as an empty JSON object, whatever its content'"
   })
   void theCallFailsWithTheReason(String method, String type, String mistake) {

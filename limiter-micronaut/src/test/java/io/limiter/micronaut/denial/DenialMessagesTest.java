@@ -76,6 +76,10 @@ class DenialMessagesTest {
         "{retryAfter}|en|7",
         "[{code}]|en|[]",
         "{{retryAfter}}|en|{retryAfter}",
+        "{{{retryAfter}}}|en|{7}",
+        "}{retryAfter}}|en|}7}",
+        "it's ''{retryAfter}''|en|it's ''7''",
+        "待って ✋ {retryAfter}{retryAfter}|en|待って ✋ 77",
         "{limiter.rate-limited}|en|Too many requests, try again later",
         "{limiter.rate-limited}|zh|请求过于频繁，请稍后再试",
         "{limiter.duplicate}|en|We have this one",
@@ -183,7 +187,10 @@ class DenialMessagesTest {
         "Wait {seconds}|unknown argument {seconds}: use {code}, {policy}, {violated}, {retryAfter}, {banned}, {limit}, {remaining}, {window}, {path}, {method}, or write {{ for a brace",
         "{sms.none}|no message source has a message 'sms.none' in any language: add it to a bundle of the application, or write a text, which may have the arguments {code}, {policy},",
         "{limiter.duplicate}!|unknown argument {limiter.duplicate}: use",
-        "Wait {|does not begin a placeholder: write {name}, or {{ for a brace"
+        "Wait {|does not begin a placeholder: write {name}, or {{ for a brace",
+        "ab{}|the brace at character 3 does not begin a placeholder",
+        "ab{ }|the brace at character 3 does not begin a placeholder",
+        "ab{c{d}|the brace at character 3 does not begin a placeholder"
       })
   void unusableMessagesAreRejectedWithTheRemedy(String message, String remedy) {
     assertThatThrownBy(() -> messages.requireUsable(message))

@@ -14,6 +14,7 @@ import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.Outcome;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.Ban;
 import io.limiter.micronaut.annotation.PreventDuplicate;
@@ -22,10 +23,12 @@ import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.event.LimiterEvent.CallDenied;
 import io.limiter.micronaut.event.LimiterEvent.CallerBanned;
 import io.limiter.micronaut.event.LimiterEvent.DuplicateDenied;
+import io.limiter.micronaut.event.LimiterEvent.PolicyChanged;
 import io.limiter.micronaut.event.LimiterEvent.StoreBack;
 import io.limiter.micronaut.event.LimiterEvent.StoreLost;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.env.PropertySource;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
@@ -307,6 +310,24 @@ class EventsTest {
               });
       assertThat(ears.heard(StoreBack.class)).containsExactly(new StoreBack(lost.node()));
       assertThat(ears.heard(StoreLost.class)).containsExactly(lost);
+    }
+  }
+
+  @Test
+  void aChangedPolicyIsAnEvent() {
+    try (HttpService server = start(HEARD)) {
+      Ears ears = server.bean(Ears.class);
+      Map<String, Object> changed = Map.of("limiter.policies.search.rules.1-per-60s.count", 3);
+      server
+          .context()
+          .getEnvironment()
+          .addPropertySource(PropertySource.of("changed", changed, 1_000));
+      assertThat(server.bean(LimitPolicies.class).refresh()).isTrue();
+      await().atMost(PATIENCE).until(() -> !ears.heard(PolicyChanged.class).isEmpty());
+      PolicyChanged event = ears.heard(PolicyChanged.class).get(0);
+      assertThat(event.policy()).isEqualTo("search");
+      assertThat(event.before()).extracting(Rule::name).contains("1-per-60s");
+      assertThat(event.after()).extracting(Rule::name).contains("3-per-60s");
     }
   }
 

@@ -66,6 +66,8 @@ class ConfigurationMistakesTest {
         arguments("limiter.address.ipv6-prefix", 31, "set it to 32 to 128"),
         arguments("limiter.address.ipv6-prefix", 129, "set it to 32 to 128"),
         arguments("limiter.memory.max-subjects", 0, "set it to 1 or more"),
+        arguments("limiter.events.queue-size", 0, "set it to 1 to 100000"),
+        arguments("limiter.events.queue-size", 100_001, "set it to 1 to 100000"),
         arguments("limiter.deny-cache.enabled", "maybe", "set it to true or false"),
         arguments("limiter.deny-cache.max-size", 0, "set it to 1 to 100000"),
         arguments("limiter.deny-cache.max-size", 100_001, "set it to 1 to 100000"),
