@@ -178,18 +178,6 @@ class DenialLanguagesTest {
   }
 
   @ParameterizedTest
-  @CsvSource({";", "','", "*", "x-%s"})
-  void anInvalidLanguageGetsTheDefaultMessage(String language) {
-    try (TestServer server = DenialAnswersTest.start(Map.of(BUNDLES, true))) {
-      server.get("/denials/limited");
-      HttpResponse<String> denied = server.get("/denials/limited", "Accept-Language", language);
-
-      assertThat(denied.statusCode()).isEqualTo(429);
-      assertThat(denied.body()).contains("Too many requests, try again later");
-    }
-  }
-
-  @ParameterizedTest
   @CsvSource({
     "/denials/message-by-argument?who=,en,A value required for rate limiting is missing",
     "/denials/message-by-argument?who=,zh,缺少限流所需的值",

@@ -14,6 +14,7 @@ import io.limiter.micronaut.denial.DenialBodyFactory;
 import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.exception.InvalidCallException;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.http.BadRequestHandler;
 import io.limiter.micronaut.http.LimitDeniedHandler;
 import io.limiter.micronaut.http.RateLimitFields;
@@ -23,9 +24,13 @@ import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.util.LocaleResolver;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MediaType;
 import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Error;
 import io.micronaut.http.annotation.Produces;
 import io.micronaut.http.server.exceptions.ExceptionHandler;
+import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
 import jakarta.inject.Singleton;
@@ -38,7 +43,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Each part of an answer can be put in place of ours, and the others go on as before. */
+/**
+ * What an application defines for its errors takes precedence, each part of an answer can be put in
+ * place of ours, and the others go on as before.
+ */
 class DenialReplacementsTest {
 
   private static final String REPLACED = "test.replaced";
@@ -81,6 +89,30 @@ class DenialReplacementsTest {
       return (denial, response) ->
           response.body(
               "%s %s %s".formatted(denial.title(), denial.violated(), denial.rule().isPresent()));
+    }
+  }
+
+  /** A global error route. */
+  @Controller
+  @Requires(property = REPLACED, value = "global")
+  static class GlobalErrors {
+    @Error(global = true)
+    io.micronaut.http.HttpResponse<String> denied(RateLimitExceededException denied) {
+      return io.micronaut.http.HttpResponse.<String>status(420, "Calm").body("global");
+    }
+  }
+
+  /** An error format of the application's own. */
+  @Singleton
+  @Replaces(ErrorResponseProcessor.class)
+  @Requires(property = REPLACED, value = "processor")
+  static class OwnErrors implements ErrorResponseProcessor<Map<String, Object>> {
+    @Override
+    public MutableHttpResponse<Map<String, Object>> processResponse(
+        ErrorContext error, MutableHttpResponse<?> response) {
+      return response
+          .contentType(MediaType.APPLICATION_JSON_TYPE)
+          .body(Map.of("msg", error.getErrors().get(0).getMessage()));
     }
   }
 
@@ -167,6 +199,40 @@ class DenialReplacementsTest {
   }
 
   @Test
+  void aGlobalErrorRouteAnswers() {
+    try (TestServer server = start("global")) {
+      HttpResponse<String> denied = second(server, "GET", "/denials/limited");
+      assertThat(denied.statusCode()).isEqualTo(420);
+      assertThat(denied.body()).isEqualTo("global");
+      DenialAnswersTest.assertHeaders(denied);
+      assertThat(second(server, "POST", "/denials/duplicate").statusCode())
+          .as("which it does not handle")
+          .isEqualTo(409);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"/denials/local/sync", "/denials/local/flux?who=a"})
+  void aLocalErrorRouteAnswersBeforeAGlobalOne(String path) {
+    try (TestServer server = start("global")) {
+      HttpResponse<String> denied = second(server, "GET", path);
+      assertThat(denied.statusCode()).isEqualTo(503);
+      assertThat(denied.body()).isEqualTo("local: 1-per-60s");
+      DenialAnswersTest.assertHeaders(denied);
+    }
+  }
+
+  @Test
+  void anErrorFormatOfItsOwnIsUsed() {
+    try (TestServer server = start("processor")) {
+      HttpResponse<String> denied = second(server, "GET", "/denials/message");
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(denied.body()).isEqualTo("{\"msg\":\"" + DenialRoutes.MESSAGE + "\"}");
+      DenialAnswersTest.assertHeaders(denied);
+    }
+  }
+
+  @Test
   void theHandlersByPlainBeans() {
     try (TestServer server = start("plain-denials", "limiter.denial.body", "problem")) {
       HttpResponse<String> denied = second(server, "GET", "/denials/limited");
@@ -241,5 +307,9 @@ class DenialReplacementsTest {
 
   private static TestServer start(String replaced, String property, Object value) {
     return DenialAnswersTest.start(Map.of(REPLACED, replaced, property, value));
+  }
+
+  private static TestServer start(String replaced) {
+    return DenialAnswersTest.start(Map.of(REPLACED, replaced));
   }
 }

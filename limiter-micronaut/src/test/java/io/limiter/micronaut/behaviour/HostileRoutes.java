@@ -15,6 +15,8 @@ import io.micronaut.http.annotation.Header;
 import io.micronaut.http.annotation.PathVariable;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.QueryValue;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.Map;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -23,6 +25,15 @@ import reactor.core.publisher.Mono;
 @Controller("/hostile")
 @Requires(property = "spec.name", value = HostileRoutes.SPEC)
 class HostileRoutes {
+
+  /** Two a minute, and the same one once. */
+  @Retention(RetentionPolicy.RUNTIME)
+  @RateLimiter(
+      rules = @RateRule(count = 2, time = 60),
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(count = 1, time = 60),
+      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
+  @interface SubmittedOnce {}
 
   static final String SPEC = "Hostile";
 
@@ -63,31 +74,19 @@ class HostileRoutes {
   }
 
   @Post("/submission")
-  @RateLimiter(
-      rules = @RateRule(count = 2, time = 60),
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
+  @SubmittedOnce
   String submission(@Body Map<String, Object> order) {
     return "ok";
   }
 
   @Post("/submission-mono")
-  @RateLimiter(
-      rules = @RateRule(count = 2, time = 60),
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
+  @SubmittedOnce
   Mono<String> submissionMono(@Body Map<String, Object> order) {
     return Mono.just("ok");
   }
 
   @Post("/submission-typed")
-  @RateLimiter(
-      rules = @RateRule(count = 2, time = 60),
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
+  @SubmittedOnce
   String submissionTyped(@Body Nested order) {
     return "ok";
   }

@@ -9,17 +9,19 @@ import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.micronaut.context.BeanProvider;
+import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Prototype;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Header;
+import io.micronaut.inject.qualifiers.Qualifiers;
 import io.micronaut.runtime.context.scope.Refreshable;
 import io.micronaut.runtime.context.scope.ThreadLocal;
 import io.micronaut.runtime.http.scope.RequestScope;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
+import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryMXBean;
@@ -70,90 +72,55 @@ class NothingGrowsTest {
           "/growing/argument",
           "/growing/twice",
           "/growing/failures",
-          "/growing/singleton",
-          "/growing/prototype",
-          "/growing/request",
-          "/growing/thread",
-          "/growing/refreshable",
+          "/growing/bean/singleton",
+          "/growing/bean/prototype",
+          "/growing/bean/request",
+          "/growing/bean/thread",
+          "/growing/bean/refreshable",
           "/growing-prototype",
           "/growing-request");
 
   /** A limited method in a bean of each scope. */
-  interface Bean {
-    String call(String who);
+  abstract static class Limited {
+    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, time = 60))
+    String call(String who) {
+      return who;
+    }
   }
 
   @Singleton
+  @Named("singleton")
   @Requires(property = "spec.name", value = SPEC)
-  static class SingletonBean implements Bean {
-    @Override
-    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, time = 60))
-    public String call(String who) {
-      return who;
-    }
-  }
+  static class SingletonBean extends Limited {}
 
   @Prototype
+  @Named("prototype")
   @Requires(property = "spec.name", value = SPEC)
-  static class PrototypeBean implements Bean {
-    @Override
-    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, time = 60))
-    public String call(String who) {
-      return who;
-    }
-  }
+  static class PrototypeBean extends Limited {}
 
   @RequestScope
+  @Named("request")
   @Requires(property = "spec.name", value = SPEC)
-  static class RequestBean implements Bean {
-    @Override
-    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, time = 60))
-    public String call(String who) {
-      return who;
-    }
-  }
+  static class RequestBean extends Limited {}
 
   @ThreadLocal
+  @Named("thread")
   @Requires(property = "spec.name", value = SPEC)
-  static class ThreadBean implements Bean {
-    @Override
-    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, time = 60))
-    public String call(String who) {
-      return who;
-    }
-  }
+  static class ThreadBean extends Limited {}
 
   @Refreshable
+  @Named("refreshable")
   @Requires(property = "spec.name", value = SPEC)
-  static class RefreshableBean implements Bean {
-    @Override
-    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, time = 60))
-    public String call(String who) {
-      return who;
-    }
-  }
+  static class RefreshableBean extends Limited {}
 
   @Controller("/growing")
   @Requires(property = "spec.name", value = SPEC)
   static class Routes {
 
-    private final BeanProvider<SingletonBean> singleton;
-    private final BeanProvider<PrototypeBean> prototype;
-    private final BeanProvider<RequestBean> request;
-    private final BeanProvider<ThreadBean> thread;
-    private final BeanProvider<RefreshableBean> refreshable;
+    private final ApplicationContext context;
 
-    Routes(
-        BeanProvider<SingletonBean> singleton,
-        BeanProvider<PrototypeBean> prototype,
-        BeanProvider<RequestBean> request,
-        BeanProvider<ThreadBean> thread,
-        BeanProvider<RefreshableBean> refreshable) {
-      this.singleton = singleton;
-      this.prototype = prototype;
-      this.request = request;
-      this.thread = thread;
-      this.refreshable = refreshable;
+    Routes(ApplicationContext context) {
+      this.context = context;
     }
 
     @Get("/header")
@@ -185,34 +152,10 @@ class NothingGrowsTest {
       throw new IllegalStateException("as always");
     }
 
-    @Get("/singleton")
+    @Get("/bean/{scope}")
     @ExecuteOn(TaskExecutors.BLOCKING)
-    String singleton(@Header("X-Who") String who) {
-      return singleton.get().call(who);
-    }
-
-    @Get("/prototype")
-    @ExecuteOn(TaskExecutors.BLOCKING)
-    String prototype(@Header("X-Who") String who) {
-      return prototype.get().call(who);
-    }
-
-    @Get("/request")
-    @ExecuteOn(TaskExecutors.BLOCKING)
-    String request(@Header("X-Who") String who) {
-      return request.get().call(who);
-    }
-
-    @Get("/thread")
-    @ExecuteOn(TaskExecutors.BLOCKING)
-    String thread(@Header("X-Who") String who) {
-      return thread.get().call(who);
-    }
-
-    @Get("/refreshable")
-    @ExecuteOn(TaskExecutors.BLOCKING)
-    String refreshable(@Header("X-Who") String who) {
-      return refreshable.get().call(who);
+    String bean(String scope, @Header("X-Who") String who) {
+      return context.getBean(Limited.class, Qualifiers.byName(scope)).call(who);
     }
   }
 
@@ -308,7 +251,7 @@ class NothingGrowsTest {
   private static Map<String, Integer> sizes(TestServer server) throws InterruptedException {
     collect(); // what is only weakly held goes
     // Methods that are gone leave their map with the next that comes.
-    server.get("/growing/prototype", "X-Who", "somebody");
+    server.get("/growing/bean/prototype", "X-Who", "somebody");
     Map<String, Integer> sizes = new TreeMap<>();
     Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     Deque<Object> open = new ArrayDeque<>();

@@ -11,6 +11,8 @@ import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.QueryValue;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -23,9 +25,8 @@ import reactor.core.publisher.Mono;
 @Requires(property = "spec.name", value = ReleaseOnRoutes.SPEC)
 class ReleaseOnRoutes {
 
-  static final String SPEC = "ReleaseOn";
-
-  @Post("/sync")
+  /** Of a caller, by these statuses only. */
+  @Retention(RetentionPolicy.RUNTIME)
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 60),
@@ -33,150 +34,115 @@ class ReleaseOnRoutes {
           @Duplicate(
               releaseOn = {422, 503},
               by = DuplicateBy.CALLER))
+  @interface ReleasedOn422And503 {}
+
+  /** By this status only. */
+  @Retention(RetentionPolicy.RUNTIME)
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      duplicate = @Duplicate(releaseOn = 500))
+  @interface ReleasedOn500 {}
+
+  /** Of a caller, and kept whatever happens. */
+  @Retention(RetentionPolicy.RUNTIME)
+  @RateLimiter(
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      duplicate = @Duplicate(releaseOnFailure = false, by = DuplicateBy.CALLER))
+  @interface NeverReleased {}
+
+  static final String SPEC = "ReleaseOn";
+
+  @Post("/sync")
+  @ReleasedOn422And503
   HttpResponse<String> sync(@QueryValue Ending end, @QueryValue int status) {
     return end.end(status);
   }
 
   @Post("/stage")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate =
-          @Duplicate(
-              releaseOn = {422, 503},
-              by = DuplicateBy.CALLER))
+  @ReleasedOn422And503
   CompletionStage<HttpResponse<String>> stage(@QueryValue Ending end, @QueryValue int status) {
     return CompletableFuture.supplyAsync(() -> end.end(status));
   }
 
   @Post("/stage-throws")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate =
-          @Duplicate(
-              releaseOn = {422, 503},
-              by = DuplicateBy.CALLER))
+  @ReleasedOn422And503
   CompletionStage<HttpResponse<String>> stageThrows(
       @QueryValue Ending end, @QueryValue int status) {
     return CompletableFuture.completedFuture(end.end(status));
   }
 
   @Post("/mono")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate =
-          @Duplicate(
-              releaseOn = {422, 503},
-              by = DuplicateBy.CALLER))
+  @ReleasedOn422And503
   Mono<HttpResponse<String>> mono(@QueryValue Ending end, @QueryValue int status) {
     return Mono.fromCallable(() -> end.end(status));
   }
 
   /** Throws before there is a stream. */
   @Post("/flux-throws")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate =
-          @Duplicate(
-              releaseOn = {422, 503},
-              by = DuplicateBy.CALLER))
+  @ReleasedOn422And503
   Flux<Integer> fluxThrows(@QueryValue Ending end, @QueryValue int status) {
     throw end.exception(status);
   }
 
   /** Fails within its stream. */
   @Post("/flux")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate =
-          @Duplicate(
-              releaseOn = {422, 503},
-              by = DuplicateBy.CALLER))
+  @ReleasedOn422And503
   Flux<Integer> flux(@QueryValue Ending end, @QueryValue int status) {
     return Flux.error(end.exception(status));
   }
 
   @Post("/500/sync")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate = @Duplicate(releaseOn = 500))
+  @ReleasedOn500
   String sync500() {
     throw Ending.UNEXPECTED.exception(500);
   }
 
   @Post("/500/stage")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate = @Duplicate(releaseOn = 500))
+  @ReleasedOn500
   CompletionStage<String> stage500() {
     return CompletableFuture.failedFuture(Ending.UNEXPECTED.exception(500));
   }
 
   @Post("/500/mono")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate = @Duplicate(releaseOn = 500))
+  @ReleasedOn500
   Mono<String> mono500() {
     return Mono.error(Ending.UNEXPECTED.exception(500));
   }
 
   @Post("/500/flux")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate = @Duplicate(releaseOn = 500))
+  @ReleasedOn500
   Flux<Integer> flux500() {
     return Flux.error(Ending.UNEXPECTED.exception(500));
   }
 
   @Post("/500/flux-begun")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate = @Duplicate(releaseOn = 500))
+  @ReleasedOn500
   Flux<Integer> fluxBegun500() {
     return Flux.concat(Flux.just(1), Flux.error(Ending.UNEXPECTED.exception(500)));
   }
 
   @Post("/never/sync")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate = @Duplicate(releaseOnFailure = false, by = DuplicateBy.CALLER))
+  @NeverReleased
   HttpResponse<String> neverSync(@QueryValue Ending end, @QueryValue int status) {
     return end.end(status);
   }
 
   @Post("/never/stage")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate = @Duplicate(releaseOnFailure = false, by = DuplicateBy.CALLER))
+  @NeverReleased
   CompletionStage<HttpResponse<String>> neverStage(@QueryValue Ending end, @QueryValue int status) {
     return CompletableFuture.supplyAsync(() -> end.end(status));
   }
 
   @Post("/never/mono")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate = @Duplicate(releaseOnFailure = false, by = DuplicateBy.CALLER))
+  @NeverReleased
   Mono<HttpResponse<String>> neverMono(@QueryValue Ending end, @QueryValue int status) {
     return Mono.fromCallable(() -> end.end(status));
   }
 
   @Post("/never/flux")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate = @Duplicate(releaseOnFailure = false, by = DuplicateBy.CALLER))
+  @NeverReleased
   Flux<Integer> neverFlux(@QueryValue Ending end, @QueryValue int status) {
     return Flux.error(end.exception(status));
   }
@@ -221,10 +187,7 @@ class ReleaseOnRoutes {
   }
 
   @Post("/bound/never")
-  @RateLimiter(
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate = @Duplicate(releaseOnFailure = false, by = DuplicateBy.CALLER))
+  @NeverReleased
   String boundNever(@Body Map<String, List<Integer>> body) {
     return "ok";
   }

@@ -9,6 +9,8 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.QueryValue;
 import jakarta.inject.Singleton;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -20,36 +22,33 @@ import reactor.core.publisher.Mono;
 @Requires(property = "spec.name", value = ResultCostRoutes.SPEC)
 class ResultCostRoutes {
 
+  /** A hundred rows an hour. */
+  @Retention(RetentionPolicy.RUNTIME)
+  @RateLimiter(
+      key = "rows",
+      cost = "10",
+      resultCost = Rows.class,
+      rules = @RateRule(count = 100, time = HOUR))
+  @interface ByRows {}
+
   static final String SPEC = "ResultCosts";
 
   private static final int HOUR = 3_600;
 
   @Get("/rows")
-  @RateLimiter(
-      key = "rows",
-      cost = "10",
-      resultCost = Rows.class,
-      rules = @RateRule(count = 100, time = HOUR))
+  @ByRows
   List<Integer> rows(@QueryValue int n) {
     return list(n);
   }
 
   @Get("/rows-later")
-  @RateLimiter(
-      key = "rows",
-      cost = "10",
-      resultCost = Rows.class,
-      rules = @RateRule(count = 100, time = HOUR))
+  @ByRows
   CompletionStage<List<Integer>> rowsLater(@QueryValue int n) {
     return CompletableFuture.supplyAsync(() -> list(n));
   }
 
   @Get("/rows-mono")
-  @RateLimiter(
-      key = "rows",
-      cost = "10",
-      resultCost = Rows.class,
-      rules = @RateRule(count = 100, time = HOUR))
+  @ByRows
   Mono<List<Integer>> rowsMono(@QueryValue int n) {
     return Mono.fromCallable(() -> list(n));
   }

@@ -19,6 +19,8 @@ import io.micronaut.http.sse.Event;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
 import java.io.IOException;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -33,110 +35,91 @@ import reactor.core.publisher.Mono;
 @Requires(property = "spec.name", value = RoutesByRequest.SPEC)
 class RoutesByArgument {
 
-  private static final String OK = "ok";
-
-  @Get("/sync")
+  /** Three a minute and ten an hour for each argument. */
+  @Retention(RetentionPolicy.RUNTIME)
   @RateLimiter(
       subject = "#{who}",
       rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
+  @interface Limited {}
+
+  private static final String OK = "ok";
+
+  @Get("/sync")
+  @Limited
   String sync(@QueryValue String who) {
     return OK;
   }
 
   @Get("/response")
-  @RateLimiter(
-      subject = "#{who}",
-      rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
+  @Limited
   HttpResponse<String> response(@QueryValue String who) {
     return HttpResponse.created(OK);
   }
 
   @Get("/stage")
-  @RateLimiter(
-      subject = "#{who}",
-      rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
+  @Limited
   CompletionStage<String> stage(@QueryValue String who) {
     return CompletableFuture.supplyAsync(() -> OK);
   }
 
   @Get("/mono")
-  @RateLimiter(
-      subject = "#{who}",
-      rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
+  @Limited
   Mono<String> mono(@QueryValue String who) {
     return Mono.just(OK);
   }
 
   @Get("/mono-response")
-  @RateLimiter(
-      subject = "#{who}",
-      rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
+  @Limited
   Mono<HttpResponse<String>> monoResponse(@QueryValue String who) {
     return Mono.just(HttpResponse.created(OK));
   }
 
   @Get("/flux")
-  @RateLimiter(
-      subject = "#{who}",
-      rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
+  @Limited
   Flux<Map<String, Integer>> flux(@QueryValue String who) {
     return numbers();
   }
 
   @Get("/stream")
   @Produces(MediaType.APPLICATION_JSON_STREAM)
-  @RateLimiter(
-      subject = "#{who}",
-      rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
+  @Limited
   Flux<Map<String, Integer>> stream(@QueryValue String who) {
     return numbers();
   }
 
   @Get("/events")
   @Produces(MediaType.TEXT_EVENT_STREAM)
-  @RateLimiter(
-      subject = "#{who}",
-      rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
+  @Limited
   Flux<Event<Integer>> events(@QueryValue String who) {
     return Flux.just(Event.of(1), Event.of(2));
   }
 
   @Get("/nothing")
   @Status(HttpStatus.NO_CONTENT)
-  @RateLimiter(
-      subject = "#{who}",
-      rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
+  @Limited
   void nothing(@QueryValue String who) {}
 
   @Get("/elsewhere")
   @ExecuteOn(TaskExecutors.BLOCKING)
-  @RateLimiter(
-      subject = "#{who}",
-      rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
+  @Limited
   String elsewhere(@QueryValue String who) {
     return OK;
   }
 
   @Post("/body")
-  @RateLimiter(
-      subject = "#{who}",
-      rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
+  @Limited
   String body(@Body Map<String, String> order, @QueryValue String who) {
     return order.get("item");
   }
 
   @Post("/body-stage")
-  @RateLimiter(
-      subject = "#{who}",
-      rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
+  @Limited
   CompletionStage<String> bodyStage(@Body Map<String, String> order, @QueryValue String who) {
     return CompletableFuture.completedFuture(order.get("item"));
   }
 
   @Post(value = "/upload", consumes = MediaType.MULTIPART_FORM_DATA)
-  @RateLimiter(
-      subject = "#{who}",
-      rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
+  @Limited
   String upload(CompletedFileUpload file, @QueryValue String who) throws IOException {
     return RouteKind.describe(file);
   }

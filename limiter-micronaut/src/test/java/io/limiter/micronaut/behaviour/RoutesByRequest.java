@@ -17,6 +17,8 @@ import io.micronaut.http.sse.Event;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
 import java.io.IOException;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -31,98 +33,91 @@ import reactor.core.publisher.Mono;
 @Requires(property = "spec.name", value = RoutesByRequest.SPEC)
 class RoutesByRequest {
 
+  /** Three a minute and ten an hour for each address. */
+  @Retention(RetentionPolicy.RUNTIME)
+  @RateRule(count = 3, time = 60)
+  @RateRule(count = 10, time = 3600)
+  @interface Limited {}
+
   static final String SPEC = "LimitedRoutes";
   private static final String OK = "ok";
 
   @Get("/sync")
-  @RateRule(count = 3, time = 60)
-  @RateRule(count = 10, time = 3600)
+  @Limited
   String sync() {
     return OK;
   }
 
   @Get("/response")
-  @RateRule(count = 3, time = 60)
-  @RateRule(count = 10, time = 3600)
+  @Limited
   HttpResponse<String> response() {
     return HttpResponse.created(OK);
   }
 
   @Get("/stage")
-  @RateRule(count = 3, time = 60)
-  @RateRule(count = 10, time = 3600)
+  @Limited
   CompletionStage<String> stage() {
     return CompletableFuture.supplyAsync(() -> OK);
   }
 
   @Get("/mono")
-  @RateRule(count = 3, time = 60)
-  @RateRule(count = 10, time = 3600)
+  @Limited
   Mono<String> mono() {
     return Mono.just(OK);
   }
 
   @Get("/mono-response")
-  @RateRule(count = 3, time = 60)
-  @RateRule(count = 10, time = 3600)
+  @Limited
   Mono<HttpResponse<String>> monoResponse() {
     return Mono.just(HttpResponse.created(OK));
   }
 
   @Get("/flux")
-  @RateRule(count = 3, time = 60)
-  @RateRule(count = 10, time = 3600)
+  @Limited
   Flux<Map<String, Integer>> flux() {
     return numbers();
   }
 
   @Get("/stream")
   @Produces(MediaType.APPLICATION_JSON_STREAM)
-  @RateRule(count = 3, time = 60)
-  @RateRule(count = 10, time = 3600)
+  @Limited
   Flux<Map<String, Integer>> stream() {
     return numbers();
   }
 
   @Get("/events")
   @Produces(MediaType.TEXT_EVENT_STREAM)
-  @RateRule(count = 3, time = 60)
-  @RateRule(count = 10, time = 3600)
+  @Limited
   Flux<Event<Integer>> events() {
     return Flux.just(Event.of(1), Event.of(2));
   }
 
   @Get("/nothing")
   @Status(HttpStatus.NO_CONTENT)
-  @RateRule(count = 3, time = 60)
-  @RateRule(count = 10, time = 3600)
+  @Limited
   void nothing() {}
 
   @Get("/elsewhere")
   @ExecuteOn(TaskExecutors.BLOCKING)
-  @RateRule(count = 3, time = 60)
-  @RateRule(count = 10, time = 3600)
+  @Limited
   String elsewhere() {
     return OK;
   }
 
   @Post("/body")
-  @RateRule(count = 3, time = 60)
-  @RateRule(count = 10, time = 3600)
+  @Limited
   String body(@Body Map<String, String> order) {
     return order.get("item");
   }
 
   @Post("/body-stage")
-  @RateRule(count = 3, time = 60)
-  @RateRule(count = 10, time = 3600)
+  @Limited
   CompletionStage<String> bodyStage(@Body Map<String, String> order) {
     return CompletableFuture.completedFuture(order.get("item"));
   }
 
   @Post(value = "/upload", consumes = MediaType.MULTIPART_FORM_DATA)
-  @RateRule(count = 3, time = 60)
-  @RateRule(count = 10, time = 3600)
+  @Limited
   String upload(CompletedFileUpload file) throws IOException {
     return RouteKind.describe(file);
   }

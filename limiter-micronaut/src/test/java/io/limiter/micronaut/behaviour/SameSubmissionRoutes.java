@@ -11,6 +11,8 @@ import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.QueryValue;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
@@ -21,39 +23,34 @@ import reactor.core.publisher.Mono;
 @Requires(property = "spec.name", value = SameSubmissionRoutes.SPEC)
 class SameSubmissionRoutes {
 
+  /** By the key of the client. */
+  @Retention(RetentionPolicy.RUNTIME)
+  @RateLimiter(
+      limitType = LimitType.USER_ID,
+      rules = @RateRule(count = 10, time = 60),
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(time = 60),
+      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
+  @interface ByKey {}
+
   static final String SPEC = "SameSubmission";
 
   private static final String OK = "ok";
 
   @Post("/key")
-  @RateLimiter(
-      limitType = LimitType.USER_ID,
-      rules = @RateRule(count = 10, time = 60),
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
+  @ByKey
   String key() {
     return OK;
   }
 
   @Post("/key-mono")
-  @RateLimiter(
-      limitType = LimitType.USER_ID,
-      rules = @RateRule(count = 10, time = 60),
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
+  @ByKey
   Mono<String> keyMono() {
     return Mono.just(OK);
   }
 
   @Post("/key-flux")
-  @RateLimiter(
-      limitType = LimitType.USER_ID,
-      rules = @RateRule(count = 10, time = 60),
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(time = 60),
-      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
+  @ByKey
   Flux<Integer> keyFlux() {
     return Flux.just(1);
   }

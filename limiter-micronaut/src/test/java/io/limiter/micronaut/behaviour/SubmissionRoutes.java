@@ -12,6 +12,8 @@ import io.micronaut.http.annotation.PathVariable;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.QueryValue;
 import jakarta.inject.Singleton;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -22,6 +24,24 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 @Controller("/submissions")
 @Requires(property = "spec.name", value = SubmissionRoutes.SPEC)
 class SubmissionRoutes {
+
+  /** The same arguments of a caller. */
+  @Retention(RetentionPolicy.RUNTIME)
+  @RateLimiter(
+      rules = @RateRule(count = 10, time = 60),
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(count = 1, time = 60),
+      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
+  @interface OnceByArguments {}
+
+  /** Any submission of a caller. */
+  @Retention(RetentionPolicy.RUNTIME)
+  @RateLimiter(
+      rules = @RateRule(count = 10, time = 60),
+      preventDuplicate = true,
+      preventDuplicateRule = @RateRule(count = 1, time = 60),
+      duplicate = @Duplicate(by = DuplicateBy.CALLER))
+  @interface OnceByCaller {}
 
   static final String SPEC = "Submissions";
 
@@ -41,31 +61,19 @@ class SubmissionRoutes {
   }
 
   @Post("/by-caller")
-  @RateLimiter(
-      rules = @RateRule(count = 10, time = 60),
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicate = @Duplicate(by = DuplicateBy.CALLER))
+  @OnceByCaller
   String byCaller(@Body Map<String, Object> order) {
     return OK;
   }
 
   @Post("/by-arguments/{shop}")
-  @RateLimiter(
-      rules = @RateRule(count = 10, time = 60),
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
+  @OnceByArguments
   String byArguments(@PathVariable String shop, @Body Map<String, Object> order) {
     return OK;
   }
 
   @Post("/number")
-  @RateLimiter(
-      rules = @RateRule(count = 10, time = 60),
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
+  @OnceByArguments
   String number(@QueryValue double value) {
     return OK;
   }
@@ -95,21 +103,13 @@ class SubmissionRoutes {
   }
 
   @Post("/pending-by-caller")
-  @RateLimiter(
-      rules = @RateRule(count = 10, time = 60),
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicate = @Duplicate(by = DuplicateBy.CALLER))
+  @OnceByCaller
   CompletionStage<String> pendingByCaller(@Body Map<String, Object> order) {
     return begin();
   }
 
   @Post("/pending-by-arguments")
-  @RateLimiter(
-      rules = @RateRule(count = 10, time = 60),
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 60),
-      duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
+  @OnceByArguments
   CompletionStage<String> pendingByArguments(@Body Map<String, Object> order) {
     return begin();
   }

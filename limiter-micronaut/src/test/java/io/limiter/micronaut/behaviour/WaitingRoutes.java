@@ -15,6 +15,8 @@ import io.micronaut.http.annotation.QueryValue;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
 import jakarta.inject.Singleton;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -25,6 +27,21 @@ import reactor.core.publisher.Mono;
 @Controller("/waiting")
 @Requires(property = "spec.name", value = WaitingRoutes.SPEC)
 class WaitingRoutes {
+
+  /** One a minute, of everybody and of all methods together. */
+  @Retention(RetentionPolicy.RUNTIME)
+  @RateLimiter(
+      limitType = LimitType.GLOBAL,
+      key = "slow-service",
+      rules = @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 1, fair = false)))
+  @interface SlowTogether {}
+
+  /** Everybody together. */
+  @Retention(RetentionPolicy.RUNTIME)
+  @RateLimiter(
+      limitType = LimitType.GLOBAL,
+      rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
+  @interface FourASecond {}
 
   static final String SPEC = "Waiting";
 
@@ -146,23 +163,17 @@ class WaitingRoutes {
       this.departures = departures;
     }
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
+    @FourASecond
     CompletionStage<String> stage() {
       return CompletableFuture.completedFuture(departures.depart());
     }
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
+    @FourASecond
     Mono<String> mono() {
       return Mono.fromSupplier(departures::depart);
     }
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
+    @FourASecond
     Flux<String> flux() {
       return Flux.defer(() -> Flux.just(departures.depart()));
     }
@@ -174,29 +185,17 @@ class WaitingRoutes {
       return CompletableFuture.completedFuture(departures.depart());
     }
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        key = "slow-service",
-        rules =
-            @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 1, fair = false)))
+    @SlowTogether
     Mono<String> slowMono() {
       return Mono.fromSupplier(departures::depart);
     }
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        key = "slow-service",
-        rules =
-            @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 1, fair = false)))
+    @SlowTogether
     CompletionStage<String> slowStage() {
       return CompletableFuture.completedFuture(departures.depart());
     }
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        key = "slow-service",
-        rules =
-            @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 1, fair = false)))
+    @SlowTogether
     String slowSync() {
       return departures.depart();
     }

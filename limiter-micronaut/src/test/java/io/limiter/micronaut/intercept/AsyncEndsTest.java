@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
-import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Counts;
-import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.exception.DuplicateSubmissionException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
@@ -22,7 +19,6 @@ import io.micronaut.scheduling.annotation.Async;
 import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.time.Duration;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -30,7 +26,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A call of an @Async method ends with the method, not where it is handed to another thread. */
+/**
+ * A call of an @Async method ends with the method, not where it is handed to another thread. {@code
+ * AsyncRoutesTest} has the same of routes.
+ */
 class AsyncEndsTest {
 
   private static final String SPEC = "AsyncEndsTest";
@@ -41,7 +40,6 @@ class AsyncEndsTest {
 
   @AfterEach
   void close() {
-    jobs.go.countDown();
     context.close();
   }
 
@@ -61,19 +59,8 @@ class AsyncEndsTest {
   @Requires(property = "spec.name", value = SPEC)
   static class Jobs {
 
-    final CountDownLatch go = new CountDownLatch(1);
     final AtomicInteger begun = new AtomicInteger();
     final AtomicInteger ended = new AtomicInteger();
-
-    @Async(TaskExecutors.IO)
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        rules = @RateRule(count = 2, algorithm = Algorithm.CONCURRENCY_LIMIT))
-    void inFlight() {
-      begun.incrementAndGet();
-      await().atMost(PATIENCE).until(() -> go.getCount() == 0);
-      ended.incrementAndGet();
-    }
 
     @Async("closed")
     @RateLimiter(
@@ -107,34 +94,6 @@ class AsyncEndsTest {
         ended.incrementAndGet();
       }
     }
-
-    @Async(TaskExecutors.IO)
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        preventDuplicate = true,
-        duplicate = @Duplicate(key = "#{number}"))
-    void submit(String number, boolean fail) {
-      begun.incrementAndGet();
-      if (fail) {
-        throw new IllegalStateException("failed");
-      }
-    }
-  }
-
-  @Test
-  void itHoldsItsPlaceUntilItReturns() {
-    jobs.inFlight();
-    jobs.inFlight();
-    await().atMost(PATIENCE).until(() -> jobs.begun.get() == 2);
-    for (int i = 0; i < 3; i++) {
-      assertThatExceptionOfType(RateLimitExceededException.class).isThrownBy(jobs::inFlight);
-    }
-
-    jobs.go.countDown();
-
-    await().atMost(PATIENCE).ignoreExceptions().untilAsserted(jobs::inFlight);
-    await().atMost(PATIENCE).until(() -> jobs.ended.get() == 3);
-    assertThat(jobs.begun).hasValue(3);
   }
 
   @Test
@@ -177,16 +136,5 @@ class AsyncEndsTest {
             () ->
                 assertThatExceptionOfType(RateLimitExceededException.class)
                     .isThrownBy(() -> jobs.successes(false)));
-  }
-
-  @Test
-  void aSubmissionThatFailedMayBeMadeAgain() {
-    jobs.submit("7", true);
-
-    await().atMost(PATIENCE).ignoreExceptions().untilAsserted(() -> jobs.submit("7", false));
-
-    assertThatExceptionOfType(DuplicateSubmissionException.class)
-        .isThrownBy(() -> jobs.submit("7", false));
-    await().atMost(PATIENCE).until(() -> jobs.begun.get() == 2);
   }
 }

@@ -38,34 +38,6 @@ class ExpressionSubjectsTest {
     context.close();
   }
 
-  @Test
-  void anArgumentIsCountedByItsValue() {
-    sender.toPhone("555-1");
-    sender.toPhone("555-2");
-
-    assertDenied(() -> sender.toPhone("555-1"));
-    assertDenied(() -> sender.toPhone("555-2"));
-    assertThat(sender.entered).hasValue(2);
-  }
-
-  @Test
-  void aPropertyOfAnArgumentIsCountedByItsValue() {
-    sender.place(new Order("ada", "tea"));
-    sender.place(new Order("bob", "tea"));
-
-    assertDenied(() -> sender.place(new Order("ada", "milk")));
-    assertThat(sender.entered).hasValue(2);
-  }
-
-  @Test
-  void aSubjectReplacesTheLimitType() {
-    sender.toNumber(1);
-    sender.toNumber(12);
-
-    assertDenied(() -> sender.toNumber(1));
-    assertThat(sender.entered).hasValue(2);
-  }
-
   @ParameterizedTest
   @NullSource
   @ValueSource(strings = {"", " ", "\t\n"})
@@ -109,14 +81,6 @@ class ExpressionSubjectsTest {
         () -> sender.toObject(JsonNode.createObjectNode(Map.of())), "toObject", "a structure");
   }
 
-  @Test
-  void aCallWithoutASubjectDoesNotAffectTheNextOne() {
-    assertMissing(() -> sender.toPhone(null), "toPhone", "@RateLimiter.subject");
-
-    sender.toPhone("555-1");
-    assertThat(sender.entered).hasValue(1);
-  }
-
   @ParameterizedTest
   @ValueSource(strings = {"IP", "USER_ID"})
   void subjectsOfRequestsAreNotCountedOutsideOfOne(String type) {
@@ -126,14 +90,6 @@ class ExpressionSubjectsTest {
         type.equals("IP") ? "byAddress()" : "byUser()",
         ": its calls are counted by limitType = %s, and it was called outside of an HTTP request, for example by a job, or by a client that is not used by a request: count all calls together with limitType = GLOBAL, or a subject of its own by an expression over the arguments, subject = \"#{…}\", or by a resolver that returns one from its resolveOutsideOfRequest()"
             .formatted(type.equals("IP") ? "IP, which is the default" : type));
-  }
-
-  @Test
-  void everybodyIsCountedTogether() {
-    sender.global();
-
-    assertDenied(sender::global);
-    assertThat(sender.entered).hasValue(1);
   }
 
   private void assertMissing(Runnable call, String method, String remedy) {
@@ -173,11 +129,6 @@ class ExpressionSubjectsTest {
       entered.incrementAndGet();
     }
 
-    @RateLimiter(subject = "#{number}", limitType = LimitType.IP, rules = @RateRule(count = 1))
-    void toNumber(int number) {
-      entered.incrementAndGet();
-    }
-
     @RateLimiter(subject = "#{object}", rules = @RateRule(count = 1))
     void toObject(Object object) {
       entered.incrementAndGet();
@@ -190,11 +141,6 @@ class ExpressionSubjectsTest {
 
     @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule(count = 1))
     void byUser() {
-      entered.incrementAndGet();
-    }
-
-    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 1))
-    void global() {
       entered.incrementAndGet();
     }
   }

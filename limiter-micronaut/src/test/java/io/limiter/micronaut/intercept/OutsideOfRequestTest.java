@@ -24,6 +24,8 @@ import io.micronaut.http.annotation.Get;
 import io.micronaut.http.client.annotation.Client;
 import io.micronaut.scheduling.annotation.Scheduled;
 import jakarta.inject.Singleton;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -208,6 +210,22 @@ class OutsideOfRequestTest {
   @Requires(property = "spec.name", value = "OutsideOfRequestTest")
   static class Jobs {
 
+    /** By these statuses only. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        duplicate = @Duplicate(releaseOn = {422, 503}))
+    @interface ReleasedOn422And503 {}
+
+    /** By this status only. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        duplicate = @Duplicate(releaseOn = 500))
+    @interface ReleasedOn500 {}
+
     private static IllegalStateException broken() {
       return new IllegalStateException("broken");
     }
@@ -230,66 +248,42 @@ class OutsideOfRequestTest {
         duplicate = @Duplicate(key = "#{number}"))
     void book(String number, String note) {}
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        preventDuplicate = true,
-        duplicate = @Duplicate(releaseOn = 500))
+    @ReleasedOn500
     void on500() {
       throw broken();
     }
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        preventDuplicate = true,
-        duplicate = @Duplicate(releaseOn = {422, 503}))
+    @ReleasedOn422And503
     void on503() {
       throw broken();
     }
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        preventDuplicate = true,
-        duplicate = @Duplicate(releaseOn = 500))
+    @ReleasedOn500
     CompletionStage<String> on500Stage() {
       return CompletableFuture.failedFuture(broken());
     }
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        preventDuplicate = true,
-        duplicate = @Duplicate(releaseOn = {422, 503}))
+    @ReleasedOn422And503
     CompletionStage<String> on503Stage() {
       return CompletableFuture.failedFuture(broken());
     }
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        preventDuplicate = true,
-        duplicate = @Duplicate(releaseOn = 500))
+    @ReleasedOn500
     Mono<String> on500Mono() {
       return Mono.error(broken());
     }
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        preventDuplicate = true,
-        duplicate = @Duplicate(releaseOn = {422, 503}))
+    @ReleasedOn422And503
     Mono<String> on503Mono() {
       return Mono.error(broken());
     }
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        preventDuplicate = true,
-        duplicate = @Duplicate(releaseOn = 500))
+    @ReleasedOn500
     Flux<Integer> on500Flux() {
       return Flux.error(broken());
     }
 
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        preventDuplicate = true,
-        duplicate = @Duplicate(releaseOn = {422, 503}))
+    @ReleasedOn422And503
     Flux<Integer> on503Flux() {
       return Flux.concat(Flux.just(1), Flux.error(broken()));
     }

@@ -9,7 +9,6 @@ import io.limiter.core.DecidedBy;
 import io.limiter.core.Outcome;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
-import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.exception.DuplicateSubmissionException;
@@ -132,16 +131,6 @@ class PlainBeanGuardTest {
   }
 
   @Test
-  void everybodySharesAGlobalLimitWhateverTheResult() {
-    assertThat(mailer.global()).isEqualTo("sent to all");
-    assertThat(mailer.globalStage()).isCompletedWithValue("sent to all");
-
-    assertThatExceptionOfType(RateLimitExceededException.class).isThrownBy(mailer::global);
-    assertThat(mailer.globalStage()).isCompletedExceptionally();
-    assertThat(mailer.entered).hasValue(2);
-  }
-
-  @Test
   void aDenialIsTheResultOfAnAsynchronousMethodNotAnExceptionOfItsCall() {
     mailer.sendStage("ada");
     mailer.sendStage("ada");
@@ -150,19 +139,6 @@ class PlainBeanGuardTest {
         .failsWithin(Duration.ofSeconds(5))
         .withThrowableThat()
         .withCauseInstanceOf(LimitDeniedException.class);
-  }
-
-  @Test
-  void aPublisherIsCountedWhenItIsSubscribedTo() {
-    Mono<String> mono = mailer.sendMono("ada");
-    mailer.sendMono("ada");
-    mailer.sendMono("ada");
-    assertThat(mailer.entered).hasValue(0);
-
-    assertThat(mono.block()).isEqualTo("sent to ada");
-    assertThat(mono.block()).isEqualTo("sent to ada");
-    assertThatExceptionOfType(RateLimitExceededException.class).isThrownBy(mono::block);
-    assertThat(mailer.entered).hasValue(2);
   }
 
   @Singleton
@@ -214,16 +190,6 @@ class PlainBeanGuardTest {
     @RateLimiter(subject = "#{to}", preventDuplicate = true)
     Flux<String> submitFlux(String to) {
       return Flux.concat(Flux.just("sending"), Mono.fromCallable(() -> sent(to)));
-    }
-
-    @RateLimiter(key = "all", limitType = LimitType.GLOBAL, rules = @RateRule(count = 2))
-    String global() {
-      return sent("all");
-    }
-
-    @RateLimiter(key = "all", limitType = LimitType.GLOBAL, rules = @RateRule(count = 2))
-    CompletableFuture<String> globalStage() {
-      return CompletableFuture.completedFuture(sent("all"));
     }
 
     private String sent(String to) {

@@ -58,8 +58,7 @@ import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The endpoint over HTTP: real Redis, two instances, and memory alone. */
@@ -725,148 +724,88 @@ class LimitsEndpointTest {
     assertThat(read(one, "/limits/phone").get("observed").asBoolean()).isTrue();
   }
 
-  static Stream<Arguments> mistakes() {
-    String look = "/limits/search/look";
-    return Stream.of(
-        Arguments.of(
-            "/limits/serch/look", "{}", "No policy is named 'serch': did you mean search?"),
-        Arguments.of("/limits/serch", "{\"observe\": true}", "did you mean search?"),
-        Arguments.of("/limits/search/lok", "{}", "There is no operation 'lok': did you mean look?"),
-        Arguments.of(
-            "/limits/search/unknown-operation",
-            "{}",
-            "There is no operation 'unknown-operation': use one of look, reset, lift-ban, override, end-override"),
-        Arguments.of(
-            look, "", "The body is not a JSON object: send one such as {\"user\": \"ada\"}"),
-        Arguments.of(look, "{", "The body is not a JSON object"),
-        Arguments.of(look, "[1]", "The body is not a JSON object"),
-        Arguments.of(look, "\"ada\"", "The body is not a JSON object"),
-        Arguments.of(look, "{}", "The body names no subject: specify one of subject, address,"),
-        Arguments.of(
-            look,
-            "{\"adress\": \"192.0.2.1\"}",
-            "There is no member 'adress': did you mean address?"),
-        Arguments.of(look, "{\"x\": 1}", "There is no member 'x': use one of subject,"),
-        Arguments.of(
-            look,
-            "{\"address\": 1}",
-            "The member 'address' is 1: set it to a text of 1 to 8192 characters"),
-        Arguments.of(look, "{\"address\": null}", "The body names no subject: specify one of"),
-        Arguments.of(
-            look,
-            "{\"subject\": true}",
-            "The member 'subject' is true: set it to a text or a number"),
-        Arguments.of(
-            look, "{\"subject\": [\"a\"]}", "The member 'subject' is [a]: set it to a text"),
-        Arguments.of(
-            look, "{\"address\": \" \"}", "The member 'address' is ' ': set it to a text of 1 to"),
-        Arguments.of(look, "{\"address\": \"nowhere\"}", "not an IP address"),
-        Arguments.of(
-            look,
-            "{\"address\": \"%s\"}".formatted("1".repeat(8_193)),
-            "The member 'address' is '%s': set it to a text of 1 to 8192 characters"
-                .formatted("1".repeat(100))),
-        Arguments.of(
-            look,
-            "{\"user\": \"ada\"}",
-            "The policy 'search' does not count users, but limitType = IP"),
-        Arguments.of(look, "{\"everyone\": false}", "The body names no subject: specify one of"),
-        Arguments.of(
-            look,
-            "{\"digest\": \"abc\"}",
-            "The digest 'abc' is not among the top talkers of the policy"),
-        Arguments.of(
-            look,
-            "{\"address\": \"192.0.2.1\", \"method\": \"find\"}",
-            "The policy 'search' limits no method find: use one of"),
-        Arguments.of(
-            "/limits/several/look",
-            "{\"header\": \"k\"}",
-            "The member 'header' is 'k': set it to an object of names and values"),
-        Arguments.of(
-            "/limits/several/look",
-            "{\"header\": {\"X-Api-Key\": 5}}",
-            "The member 'X-Api-Key' of 'header' is 5: set it to a text"),
-        Arguments.of(
-            "/limits/several/look",
-            "{\"header\": {\"X-Key\": \"k\"}}",
-            "The policy 'several' does not count header = x-key, but"),
-        Arguments.of(
-            "/limits/several/look",
-            "{\"resolver\": {\"java.lang.String\": \"k\"}}",
-            "The policy 'several' does not count resolver = java.lang.String, but"),
-        Arguments.of(
-            "/limits/phone/reset",
-            "{\"argument\": {\"#{email}\": \"k\"}}",
-            "The policy 'phone' does not count subject = #{email}, but subject = #{number}"),
-        Arguments.of("/limits/several/look", "{\"subject\": \"k\"}", "The policy 'several' counts"),
-        Arguments.of("/limits/search", "{}", "The member 'observe' is missing"),
-        Arguments.of(
-            "/limits/search",
-            "{\"observe\": \"yes\"}",
-            "The member 'observe' is 'yes': set it to true or false"),
-        Arguments.of("/limits/search", "{\"enabled\": false}", "There is no member 'enabled'"),
-        Arguments.of(
-            "/limits", "{\"forgetTalkers\": false}", "The member 'forgetTalkers' is false"),
-        Arguments.of("/limits", "", "The body is not a JSON object"));
-  }
+  private static final String MISTAKES =
+      """
+      serch/look | {} | No policy is named 'serch': did you mean search?
+      serch | {"observe": true} | did you mean search?
+      search/lok | {} | There is no operation 'lok': did you mean look?
+      search/unknown-operation | {} | There is no operation 'unknown-operation': use one of look, reset, lift-ban, override, end-override
+      search/look |  | The body is not a JSON object: send one such as {"user": "ada"}
+      search/look | { | The body is not a JSON object
+      search/look | [1] | The body is not a JSON object
+      search/look | "ada" | The body is not a JSON object
+      search/look | {} | The body names no subject: specify one of subject, address,
+      search/look | {"adress": "192.0.2.1"} | There is no member 'adress': did you mean address?
+      search/look | {"x": 1} | There is no member 'x': use one of subject,
+      search/look | {"address": 1} | The member 'address' is 1: set it to a text of 1 to 8192 characters
+      search/look | {"address": null} | The body names no subject: specify one of
+      search/look | {"subject": true} | The member 'subject' is true: set it to a text or a number
+      search/look | {"subject": ["a"]} | The member 'subject' is [a]: set it to a text
+      search/look | {"address": " "} | The member 'address' is ' ': set it to a text of 1 to
+      search/look | {"address": "nowhere"} | not an IP address
+      search/look | {"address": "TOO LONG"} | The member 'address' is '1111111111
+      search/look | {"user": "ada"} | The policy 'search' does not count users, but limitType = IP
+      search/look | {"everyone": false} | The body names no subject: specify one of
+      search/look | {"digest": "abc"} | The digest 'abc' is not among the top talkers of the policy
+      search/look | {"address": "192.0.2.1", "method": "find"} | The policy 'search' limits no method find: use one of
+      several/look | {"header": "k"} | The member 'header' is 'k': set it to an object of names and values
+      several/look | {"header": {"X-Api-Key": 5}} | The member 'X-Api-Key' of 'header' is 5: set it to a text
+      several/look | {"header": {"X-Key": "k"}} | The policy 'several' does not count header = x-key, but
+      several/look | {"resolver": {"java.lang.String": "k"}} | The policy 'several' does not count resolver = java.lang.String, but
+      phone/reset | {"argument": {"#{email}": "k"}} | The policy 'phone' does not count subject = #{email}, but subject = #{number}
+      several/look | {"subject": "k"} | The policy 'several' counts
+      search | {} | The member 'observe' is missing
+      search | {"observe": "yes"} | The member 'observe' is 'yes': set it to true or false
+      search | {"enabled": false} | There is no member 'enabled'
+       | {"forgetTalkers": false} | The member 'forgetTalkers' is false
+       |  | The body is not a JSON object
+      """;
 
+  /** A path below {@code /limits}, a body, and what the answer says. */
   @Test
   void wrongInputIsA400ThatSaysWhat() {
     HttpService one = memory();
-    mistakes()
+    MISTAKES
+        .lines()
         .forEach(
-            mistake -> {
-              Object[] each = mistake.get();
-              HttpResponse<String> response = send(one, (String) each[0], (String) each[1]);
-              assertThat(response.statusCode()).as(each[0] + " " + each[1]).isEqualTo(400);
+            line -> {
+              String[] each = line.split("\\|");
+              String path = each[0].isBlank() ? "/limits" : "/limits/" + each[0].strip();
+              String body = each[1].strip().replace("TOO LONG", "1".repeat(8_193));
+              HttpResponse<String> response = send(one, path, body);
+              assertThat(response.statusCode()).as(line).isEqualTo(400);
               assertThat(json(response.body()).toString().replace("\\\"", "\""))
-                  .contains((String) each[2]);
+                  .as(line)
+                  .contains(each[2].strip())
+                  .hasSizeLessThan(1_000);
             });
     assertThat(one.get("/limits/nobodys", "X-User", "root").statusCode()).isEqualTo(400);
     assertThat(log.messages()).isEmpty();
   }
 
-  static Stream<Arguments> mistakesOfOverrides() {
-    String caller = "\"address\": \"192.0.2.1\"";
-    return Stream.of(
-            Arguments.of(
-                "{%s, \"time\": \"1h\"}",
-                "The body has none of 'counts' and 'unlimited': specify one of them"),
-            Arguments.of(
-                "{%s, \"unlimited\": true, \"counts\": {\"a\": 1}, \"time\": \"1h\"}",
-                "The body has both of"),
-            Arguments.of("{%s, \"unlimited\": true}", "The member 'time' is missing"),
-            Arguments.of(
-                "{%s, \"unlimited\": true, \"time\": 5}",
-                "The member 'time' is 5: set it to a time"),
-            Arguments.of(
-                "{%s, \"unlimited\": true, \"time\": \"soon\"}",
-                "The member 'time' is 'soon': set it to a time with its unit, 1s to 7d"),
-            Arguments.of("{%s, \"unlimited\": true, \"time\": \"8d\"}", "use 1 s to 7 days"),
-            Arguments.of("{%s, \"unlimited\": true, \"time\": \"-1h\"}", "use 1 s to 7 days"),
-            Arguments.of(
-                "{%s, \"unlimited\": false, \"time\": \"1h\"}", "The body has none of 'counts'"),
-            Arguments.of(
-                "{%s, \"counts\": 5, \"time\": \"1h\"}",
-                "The member 'counts' is 5: set it to an object of names and values"),
-            Arguments.of("{%s, \"counts\": {}, \"time\": \"1h\"}", "The body has none of 'counts'"),
-            Arguments.of(
-                "{%s, \"counts\": {\"2-per-3600s\": 2.5}, \"time\": \"1h\"}",
-                "The member '2-per-3600s' of 'counts' is 2.5: set it to a whole number"),
-            Arguments.of(
-                "{%s, \"counts\": {\"2-per-3600s\": 0}, \"time\": \"1h\"}",
-                "The rule '2-per-3600s' has count 0: use 1 to"),
-            Arguments.of(
-                "{%s, \"counts\": {\"daily\": 5}, \"time\": \"1h\"}",
-                "The policy 'search' has no rule 'daily' for this subject: use one of 2-per-3600s"),
-            Arguments.of("{%s, \"until\": \"1h\"}", "There is no member 'until'"))
-        .map(each -> Arguments.of(((String) each.get()[0]).formatted(caller), each.get()[1]));
-  }
-
   @ParameterizedTest
-  @MethodSource("mistakesOfOverrides")
-  void aMistakeInAnOverrideIsA400ThatSaysWhat(String body, String message) {
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      textBlock =
+          """
+          "time": "1h" | The body has none of 'counts' and 'unlimited': specify one of them
+          "unlimited": true, "counts": {"a": 1}, "time": "1h" | The body has both of
+          "unlimited": true | The member 'time' is missing
+          "unlimited": true, "time": 5 | The member 'time' is 5: set it to a time
+          "unlimited": true, "time": "soon" | The member 'time' is 'soon': set it to a time with its unit, 1s to 7d
+          "unlimited": true, "time": "8d" | use 1 s to 7 days
+          "unlimited": true, "time": "-1h" | use 1 s to 7 days
+          "unlimited": false, "time": "1h" | The body has none of 'counts'
+          "counts": 5, "time": "1h" | The member 'counts' is 5: set it to an object of names and values
+          "counts": {}, "time": "1h" | The body has none of 'counts'
+          "counts": {"2-per-3600s": 2.5}, "time": "1h" | The member '2-per-3600s' of 'counts' is 2.5: set it to a whole number
+          "counts": {"2-per-3600s": 0}, "time": "1h" | The rule '2-per-3600s' has count 0: use 1 to
+          "counts": {"daily": 5}, "time": "1h" | The policy 'search' has no rule 'daily' for this subject: use one of 2-per-3600s
+          "until": "1h" | There is no member 'until'
+          """)
+  void aMistakeInAnOverrideIsA400ThatSaysWhat(String members, String message) {
+    String body = "{\"address\": \"192.0.2.1\", %s}".formatted(members);
     HttpService one = memory("limiter.overrides.enabled", true);
 
     HttpResponse<String> response = send(one, "/limits/search/override", body);

@@ -14,9 +14,6 @@ import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.TokenBucket;
-import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitPolicies;
-import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.testing.Sources;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
@@ -86,23 +83,6 @@ class ConfiguredLimitsTest {
 
     @RateLimiter(value = "twice", rules = @RateRule(count = 6))
     public void two() {}
-  }
-
-  @Test
-  void aListReplacesTheRules() {
-    try (Plans plans =
-        yaml(
-            """
-            limiter:
-              policies:
-                named:
-                  rules: [{count: 2, time: 60s}, {count: 9, time: 24h, algorithm: SLIDING_WINDOW_COUNTER}]
-            """)) {
-      assertThat(Plans.logs(plans.of(Limits.class, "named")))
-          .containsExactly("limitType = IP: 2-per-60s, 9-per-86400s");
-      assertThat(rules(plans, "named").get(1).getClass().getSimpleName())
-          .isEqualTo("SlidingWindowCounterRule");
-    }
   }
 
   @Test
@@ -231,29 +211,6 @@ class ConfiguredLimitsTest {
   }
 
   @Test
-  void aPolicyMayExistOnlyInTheConfiguration() {
-    try (Plans plans =
-        yaml(
-            """
-            limiter:
-              policies:
-                api:
-                  limit-type: IP
-                  status: 420
-                  rules:
-                    - {count: 3, time: 60s}
-                    - {count: 20, time: 1s, token-bucket: {refill: 5}}
-            """)) {
-      LimitPlan plan =
-          plans.context().getBean(PlanRegistry.class).current().configured("api").orElseThrow();
-      assertThat(Plans.logs(plan)).containsExactly("limitType = IP: 3-per-60s, 20-at-5-per-1s");
-      LimitPolicies policies = plans.context().getBean(LimitPolicies.class);
-      assertThat(policies.names()).contains("api");
-      assertThat(policies.get("api").forAddress("192.0.2.1").charges()).hasSize(1);
-    }
-  }
-
-  @Test
   void variablesTakePrecedenceOverFilesButNotOverCode() {
     PropertySource file =
         source(
@@ -362,15 +319,6 @@ class ConfiguredLimitsTest {
         String.valueOf(Starts.mistake(Map.of("spec.name", SPEC, key, value)).getMessage());
 
     assertThat(mistake).contains(key + " = " + value).contains(remedy);
-  }
-
-  @Test
-  void aPolicyReportsTheSourcesOfItsSettings() {
-    try (Plans plans = with("limiter.policies.named.rules.5-per-60s.count", 8)) {
-      assertThat(plans.context().getBean(LimitPolicies.class).get("named").configured())
-          .extracting(Object::toString)
-          .containsExactly("limiter.policies.named.rules.5-per-60s.count = 8 in context");
-    }
   }
 
   private static List<Rule> rules(Plans plans, String method) {

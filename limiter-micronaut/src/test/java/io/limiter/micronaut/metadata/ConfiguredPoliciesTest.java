@@ -140,14 +140,6 @@ class ConfiguredPoliciesTest {
     }
   }
 
-  @Test
-  void theyAreReadFromMapsInMaps() {
-    try (ApplicationContext context =
-        start(Map.of("limiter.policies", Map.of("sms", Map.of("fallback", "deny"))))) {
-      assertThat(configured(context).apply(policy("sms"))).isEqualTo(Fallback.DENY);
-    }
-  }
-
   private static Function<Policy, Fallback> configured(ApplicationContext context) {
     return context.getBean(PoliciesConfiguration.class).fallbacks(Fallback.LOCAL);
   }

@@ -22,7 +22,11 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** On the method of a factory, a limit holds for the public methods of the bean it makes. */
+/**
+ * On the method of a factory, a limit holds for the public methods of the bean it makes. What code
+ * asks of such beans is in {@code LimitPoliciesTest}, what is not limited in {@link
+ * UnwovenLimitsTest}.
+ */
 class FactoryBeansTest {
 
   private static final String SPEC = "FactoryBeansTest";
@@ -36,27 +40,6 @@ class FactoryBeansTest {
   }
 
   @Test
-  void eachPublicMethodIsLimitedByItself() {
-    mailer.send();
-    mailer.remind();
-
-    assertThat(denied(mailer::send)).containsExactly("1-per-60s");
-    assertThat(denied(mailer::remind)).containsExactly("1-per-60s");
-  }
-
-  @Test
-  void theNameIsThatOfEachMethod() {
-    mailer.send();
-    mailer.remind();
-
-    for (Runnable call : List.<Runnable>of(mailer::send, mailer::remind)) {
-      assertThatExceptionOfType(RateLimitExceededException.class)
-          .isThrownBy(call::run)
-          .satisfies(denied -> assertThat(denied.verdict().policy().name()).isEqualTo("mail"));
-    }
-  }
-
-  @Test
   void rulesOfTheMethodItselfAddUpWithIt() {
     mailer.both();
 
@@ -67,33 +50,6 @@ class FactoryBeansTest {
   void aMethodMayBeExempt() {
     mailer.free();
     mailer.free();
-  }
-
-  /** Micronaut weaves nothing around them. */
-  @Test
-  void methodsThatAreNotPublicAreNotLimited() {
-    mailer.packaged();
-    mailer.packaged();
-  }
-
-  @Test
-  void anInterfaceWillDo() {
-    Sender sender = context.getBean(Sender.class);
-    sender.send();
-
-    assertThat(denied(sender::send)).containsExactly("1-per-60s");
-  }
-
-  @Test
-  void twoBeansOfOneTypeEachHaveTheirOwnLimits() {
-    Line slow = context.getBean(Line.class, Qualifiers.byName("slow"));
-    Line fast = context.getBean(Line.class, Qualifiers.byName("fast"));
-    slow.call();
-    fast.call();
-    fast.call();
-
-    assertThat(denied(slow::call)).containsExactly("1-per-60s");
-    assertThat(denied(fast::call)).containsExactly("2-per-60s");
   }
 
   /** They would count by different rules under one name, that of their class and method. */
@@ -118,25 +74,11 @@ class FactoryBeansTest {
   }
 
   static class Mailer {
-    public void send() {}
-
-    public void remind() {}
-
     @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 1, time = 3600))
     public void both() {}
 
     @NoRateLimit
     public void free() {}
-
-    void packaged() {}
-  }
-
-  interface Sender {
-    void send();
-  }
-
-  interface Line {
-    void call();
   }
 
   interface Port {
@@ -154,20 +96,6 @@ class FactoryBeansTest {
 
     @Singleton
     @Named("slow")
-    @RateLimiter(key = "slow", limitType = LimitType.GLOBAL, rules = @RateRule(count = 1))
-    Line slow() {
-      return () -> {};
-    }
-
-    @Singleton
-    @Named("fast")
-    @RateLimiter(key = "fast", limitType = LimitType.GLOBAL, rules = @RateRule(count = 2))
-    Line fast() {
-      return () -> {};
-    }
-
-    @Singleton
-    @Named("slow")
     @RateRule(count = 1, limitType = LimitType.GLOBAL)
     Port slowPort() {
       return () -> {};
@@ -177,12 +105,6 @@ class FactoryBeansTest {
     @Named("fast")
     @RateRule(count = 2, limitType = LimitType.GLOBAL)
     Port fastPort() {
-      return () -> {};
-    }
-
-    @Singleton
-    @RateRule(count = 1, limitType = LimitType.GLOBAL)
-    Sender sender() {
       return () -> {};
     }
   }

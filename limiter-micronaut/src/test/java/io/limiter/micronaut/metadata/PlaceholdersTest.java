@@ -41,8 +41,8 @@ class PlaceholdersTest {
   }
 
   @Test
-  void theyAreResolvedOnMethodsClassesInterfacesAndComposedAnnotations() {
-    for (Class<?> bean : List.of(OnMethod.class, OnClass.class, Below.class, Composed.class)) {
+  void theyAreResolvedOnMethodsAndComposedAnnotations() {
+    for (Class<?> bean : List.of(OnMethod.class, Composed.class)) {
       LimitPlan plan = plans.of(bean, "call");
 
       assertThat(Plans.logs(plan))
@@ -80,35 +80,6 @@ class PlaceholdersTest {
         code = "${test.code}",
         rules = @RateRule(count = 1))
     void call() {}
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = SPEC)
-  @RateLimiter(
-      key = "${test.key}",
-      header = "${test.header}",
-      message = "${test.message}",
-      code = "${test.code}",
-      rules = @RateRule(count = 1))
-  static class OnClass {
-    void call() {}
-  }
-
-  interface Above {
-    @RateLimiter(
-        key = "${test.key}",
-        header = "${test.header}",
-        message = "${test.message}",
-        code = "${test.code}",
-        rules = @RateRule(count = 1))
-    void call();
-  }
-
-  @Singleton
-  @Requires(property = "spec.name", value = SPEC)
-  static class Below implements Above {
-    @Override
-    public void call() {}
   }
 
   @Retention(RetentionPolicy.RUNTIME)
