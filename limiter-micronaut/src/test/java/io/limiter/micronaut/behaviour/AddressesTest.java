@@ -7,11 +7,8 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -20,33 +17,24 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Which address a call counts for, where the peer is the caller itself and where it is a proxy. The
  * tests call from this machine, which is the proxy that two of the services trust.
  */
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class AddressesTest {
+class AddressesTest extends WithAndWithoutGate {
 
   private static final String XFF = "X-Forwarded-For";
   private static final String PROXIES = "127.0.0.0/8, ::1, 10.0.0.0/8";
 
-  @Parameter boolean gate;
-
-  private TestServer open;
   private TestServer proxied;
   private TestServer forwarded;
 
+  AddressesTest() {
+    super(AddressRoutes.SPEC);
+  }
+
   @BeforeParameterizedClassInvocation
-  void start() {
-    open = TestServer.start(AddressRoutes.SPEC, Map.of("limiter.gate.enabled", gate));
-    proxied =
-        TestServer.start(
-            AddressRoutes.SPEC,
-            Map.of("limiter.gate.enabled", gate, "limiter.address.trusted-proxies", PROXIES));
+  void startBehindProxies() {
+    proxied = start(Map.of("limiter.address.trusted-proxies", PROXIES));
     forwarded =
-        TestServer.start(
-            AddressRoutes.SPEC,
+        start(
             Map.of(
-                "limiter.gate.enabled",
-                gate,
                 "limiter.address.trusted-proxies",
                 PROXIES,
                 "limiter.address.header",
@@ -56,15 +44,13 @@ class AddressesTest {
   }
 
   @AfterParameterizedClassInvocation
-  void stop() {
-    open.close();
+  void stopBehindProxies() {
     proxied.close();
     forwarded.close();
   }
 
   @BeforeEach
-  void forget() {
-    open.clear();
+  void forgetBehindProxies() {
     proxied.clear();
     forwarded.clear();
   }
@@ -77,11 +63,11 @@ class AddressesTest {
     for (int call = 0; call < 250; call++) {
       String forged = random.nextInt(1, 224) + ".0.0." + random.nextInt(256);
       String value = header.equals("Forwarded") ? "for=" + forged : forged;
-      admitted += call(open, "ip", header, value) == 200 ? 1 : 0;
+      admitted += call(server, "ip", header, value) == 200 ? 1 : 0;
     }
 
     assertThat(admitted).isEqualTo(2);
-    assertThat(open.keys().all()).hasSize(1);
+    assertThat(server.keys().all()).hasSize(1);
   }
 
   @ParameterizedTest

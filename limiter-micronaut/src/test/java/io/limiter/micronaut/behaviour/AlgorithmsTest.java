@@ -10,54 +10,17 @@ import java.time.LocalTime;
 import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a caller meets of each algorithm. */
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class AlgorithmsTest {
+class AlgorithmsTest extends WithAndWithoutGate {
 
-  @Parameter boolean gate;
-
-  private TestServer server;
-  private int callers;
-  private String caller = "";
-
-  @BeforeParameterizedClassInvocation
-  void start() {
-    server =
-        TestServer.start(
-            AlgorithmRoutes.SPEC,
-            Map.of(
-                "limiter.gate.enabled",
-                gate,
-                "limiter.fallback",
-                "deny", // so that it is Redis which decides
-                "test.stated-callers",
-                true,
-                "limiter.zone",
-                whereItIsNoon().getId()));
-  }
-
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
-  }
-
-  /** A client that has not called before. */
-  @BeforeEach
-  void newCaller() {
-    caller = "caller-" + callers++;
+  AlgorithmsTest() {
+    super(
+        AlgorithmRoutes.SPEC,
+        Map.of("test.stated-callers", true, "limiter.zone", whereItIsNoon().getId()));
   }
 
   @ParameterizedTest

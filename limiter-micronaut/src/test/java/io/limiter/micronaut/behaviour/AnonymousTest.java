@@ -8,86 +8,67 @@ import java.net.http.HttpResponse;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Calls without a subject are never counted together as one. */
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class AnonymousTest {
+class AnonymousTest extends WithAndWithoutGate {
 
   private static final String[] HERE = {"X-Address", "192.0.2.8"};
   private static final String[] THERE = {"X-Address", "192.0.2.9"};
 
-  @Parameter boolean gate;
-
-  private TestServer lenient;
   private TestServer strict;
 
+  AnonymousTest() {
+    super(AnonymousRoutes.SPEC, Map.of("test.stated-callers", true));
+  }
+
   @BeforeParameterizedClassInvocation
-  void start() {
-    Map<String, Object> settings =
-        Map.of("limiter.gate.enabled", gate, "test.stated-callers", true);
-    lenient = TestServer.start(AnonymousRoutes.SPEC, settings);
-    strict =
-        TestServer.start(
-            AnonymousRoutes.SPEC,
-            Map.of(
-                "limiter.gate.enabled",
-                gate,
-                "test.stated-callers",
-                true,
-                "limiter.anonymous",
-                "reject"));
+  void startStrict() {
+    strict = start(Map.of("test.stated-callers", true, "limiter.anonymous", "reject"));
   }
 
   @AfterParameterizedClassInvocation
-  void stop() {
-    lenient.close();
+  void stopStrict() {
     strict.close();
   }
 
   @BeforeEach
-  void forget() {
-    lenient.clear();
+  void forgetStrict() {
     strict.clear();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"user", "header", "resolver", "user/by-address"})
   void strangersAreCountedByTheirAddresses(String route) {
-    assertThat(call(lenient, route, HERE)).isEqualTo(200);
-    assertThat(call(lenient, route, HERE)).isEqualTo(200);
+    assertThat(call(server, route, HERE)).isEqualTo(200);
+    assertThat(call(server, route, HERE)).isEqualTo(200);
 
-    assertThat(call(lenient, route, HERE)).isEqualTo(429);
-    assertThat(call(lenient, route, THERE)).isEqualTo(200);
+    assertThat(call(server, route, HERE)).isEqualTo(429);
+    assertThat(call(server, route, THERE)).isEqualTo(200);
   }
 
   @Test
   void aKnownSubjectDoesNotUseTheAnonymousLimitOfItsAddress() {
     for (int call = 0; call < 3; call++) {
-      call(lenient, "user", "X-User", "ada", "X-Address", "192.0.2.8");
+      call(server, "user", "X-User", "ada", "X-Address", "192.0.2.8");
     }
 
-    assertThat(call(lenient, "user", HERE)).isEqualTo(200);
+    assertThat(call(server, "user", HERE)).isEqualTo(200);
   }
 
   @ParameterizedTest
   @ValueSource(
       strings = {"user/denied", "user/twice", "header/denied", "header/twice", "resolver/denied"})
   void anAnnotationMayDenyStrangersBeforeAnythingIsCounted(String route) {
-    HttpResponse<String> denied = lenient.get("/anonymous/" + route, HERE);
+    HttpResponse<String> denied = server.get("/anonymous/" + route, HERE);
 
     assertThat(denied.statusCode()).isEqualTo(400);
     assertThat(denied.headers().map()).doesNotContainKeys("ratelimit", "retry-after");
-    assertThat(lenient.keys().all()).isEmpty();
+    assertThat(server.keys().all()).isEmpty();
   }
 
   @ParameterizedTest
@@ -98,16 +79,16 @@ class AnonymousTest {
     "header/twice, X-Api-Key"
   })
   void aKnownSubjectIsNotDenied(String route, String header) {
-    assertThat(call(lenient, route, header, "ada")).isEqualTo(200);
-    assertThat(call(lenient, route, header, "ada")).isEqualTo(200);
-    assertThat(call(lenient, route, header, "ada")).isEqualTo(429);
-    assertThat(call(lenient, route, header, "")).isEqualTo(400);
+    assertThat(call(server, route, header, "ada")).isEqualTo(200);
+    assertThat(call(server, route, header, "ada")).isEqualTo(200);
+    assertThat(call(server, route, header, "ada")).isEqualTo(429);
+    assertThat(call(server, route, header, "")).isEqualTo(400);
   }
 
   @Test
   void anAnonymousSubmissionIsDeniedLikeACall() {
     assertThat(submit()).isEqualTo(400);
-    assertThat(lenient.keys().all()).isEmpty();
+    assertThat(server.keys().all()).isEmpty();
 
     assertThat(submit("X-User", "ada")).isEqualTo(200);
     assertThat(submit("X-User", "ada")).isEqualTo(409);
@@ -116,8 +97,8 @@ class AnonymousTest {
 
   @Test
   void anAnonymousCallIsDeniedEvenIfItIsNoSubmission() {
-    assertThat(call(lenient, "submission/optional", HERE)).isEqualTo(400);
-    assertThat(call(lenient, "submission/optional", "X-User", "ada")).isEqualTo(200);
+    assertThat(call(server, "submission/optional", HERE)).isEqualTo(400);
+    assertThat(call(server, "submission/optional", "X-User", "ada")).isEqualTo(200);
   }
 
   @ParameterizedTest
@@ -151,11 +132,11 @@ class AnonymousTest {
   }
 
   private HttpResponse<String> trial(String... headers) {
-    return lenient.get("/anonymous/trial", headers);
+    return server.get("/anonymous/trial", headers);
   }
 
   private int submit(String... headers) {
-    return lenient.exchange("POST", "/anonymous/submission/denied", "", headers).statusCode();
+    return server.exchange("POST", "/anonymous/submission/denied", "", headers).statusCode();
   }
 
   private static int call(TestServer server, String route, String... headers) {

@@ -14,55 +14,19 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A caller that is denied too often is banned: for how long, without others, until it is lifted.
  */
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class BansTest {
+class BansTest extends WithAndWithoutGate {
 
   private static final String HOUR = "3600|35[89]\\d";
 
-  @Parameter boolean gate;
-
-  private TestServer server;
-  private int callers;
-  private String caller = "";
-
-  @BeforeParameterizedClassInvocation
-  void start() {
-    server =
-        TestServer.start(
-            BanRoutes.SPEC,
-            Map.of(
-                "limiter.gate.enabled",
-                gate,
-                "limiter.fallback",
-                "deny", // so that it is Redis which decides
-                "test.stated-callers",
-                true));
-  }
-
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
-  }
-
-  /** A client that has not called before. */
-  @BeforeEach
-  void newCaller() {
-    caller = "caller-" + callers++;
+  BansTest() {
+    super(BanRoutes.SPEC, Map.of("test.stated-callers", true));
   }
 
   @ParameterizedTest

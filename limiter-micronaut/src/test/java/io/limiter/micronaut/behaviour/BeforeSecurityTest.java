@@ -9,8 +9,7 @@ import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -24,17 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class BeforeSecurityTest {
 
-  private TestServer server;
-
-  @BeforeAll
-  void start() {
-    server = TestServer.start(BeforeSecurityRoutes.SPEC);
-  }
-
-  @AfterAll
-  void stop() {
-    server.close();
-  }
+  @AutoClose private final TestServer server = TestServer.start(BeforeSecurityRoutes.SPEC);
 
   @BeforeEach
   void forget() {

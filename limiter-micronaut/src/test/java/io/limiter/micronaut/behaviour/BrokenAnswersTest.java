@@ -27,7 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -40,12 +40,7 @@ class BrokenAnswersTest {
 
   private static final String BROKEN = "test.broken";
 
-  private final RecordedLog log = RecordedLog.of("io.limiter.micronaut");
-
-  @AfterEach
-  void leave() {
-    log.close();
-  }
+  @AutoClose private final RecordedLog log = RecordedLog.of("io.limiter.micronaut");
 
   @ParameterizedTest
   @CsvSource({"body-throws", "body-null"})

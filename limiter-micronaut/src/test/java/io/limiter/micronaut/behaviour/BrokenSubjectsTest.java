@@ -14,8 +14,7 @@ import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.util.Optional;
 import org.assertj.core.api.InstanceOfAssertFactories;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -30,19 +29,8 @@ class BrokenSubjectsTest {
 
   static final String SPEC = "BrokenSubjectsTest";
 
-  private TestServer server;
-  private BrokenSubjectRoutes routes;
-
-  @BeforeEach
-  void start() {
-    server = TestServer.start(SPEC);
-    routes = server.bean(BrokenSubjectRoutes.class);
-  }
-
-  @AfterEach
-  void stop() {
-    server.close();
-  }
+  @AutoClose private final TestServer server = TestServer.start(SPEC);
+  private final BrokenSubjectRoutes routes = server.bean(BrokenSubjectRoutes.class);
 
   @ParameterizedTest
   @ValueSource(

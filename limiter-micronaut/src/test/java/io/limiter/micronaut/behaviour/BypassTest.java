@@ -9,52 +9,30 @@ import java.net.http.HttpResponse;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** However a request is spelled, whatever comes of it: it is counted once, or reaches no method. */
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class BypassTest {
+class BypassTest extends WithAndWithoutGate {
 
   private static final String ITEMS = "/bypass/items";
 
-  @Parameter boolean gate;
-
-  private TestServer server;
-
-  @BeforeParameterizedClassInvocation
-  void start() {
-    server =
-        TestServer.start(
-            BypassRoutes.SPEC,
-            Map.of(
-                "limiter.gate.enabled",
-                gate,
-                HttpService.AT_ROOT,
-                true,
-                "micronaut.server.max-request-size",
-                2_000_000_000,
-                "micronaut.server.cors.enabled",
-                true,
-                "micronaut.server.cors.localhost-pass-through",
-                true));
-  }
-
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
+  BypassTest() {
+    super(
+        BypassRoutes.SPEC,
+        Map.of(
+            HttpService.AT_ROOT,
+            true,
+            "micronaut.server.max-request-size",
+            2_000_000_000,
+            "micronaut.server.cors.enabled",
+            true,
+            "micronaut.server.cors.localhost-pass-through",
+            true));
   }
 
   @BeforeEach
-  void forget() {
-    server.clear();
+  void forgetEntries() {
     entered();
   }
 

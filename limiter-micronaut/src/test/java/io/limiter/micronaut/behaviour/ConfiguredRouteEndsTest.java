@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -84,17 +84,12 @@ class ConfiguredRouteEndsTest {
     }
   }
 
-  private TestServer server;
+  @AutoClose private TestServer server;
 
   @BeforeEach
   void start() {
     Map<String, Object> settings = new HashMap<>(Sources.yaml(YAML));
     server = TestServer.start(SPEC, settings);
-  }
-
-  @AfterEach
-  void stop() {
-    server.close();
   }
 
   @Test

@@ -21,7 +21,7 @@ import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
 import jakarta.inject.Singleton;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -33,12 +33,7 @@ class DenialFieldsTest {
 
   private static final String SPEC = "DenialFieldsTest";
 
-  private final TestServer server = TestServer.start(SPEC);
-
-  @AfterEach
-  void stop() {
-    server.close();
-  }
+  @AutoClose private final TestServer server = TestServer.start(SPEC);
 
   @ParameterizedTest
   @CsvSource({

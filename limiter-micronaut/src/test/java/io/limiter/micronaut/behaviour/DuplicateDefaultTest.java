@@ -7,7 +7,7 @@ import io.micronaut.http.cookie.ServerCookieDecoder;
 import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -24,20 +24,14 @@ class DuplicateDefaultTest {
   private static final List<String> LANGUAGES = List.of("en", "de", "fr");
 
   private int requests;
-  private TestServer with;
-  private TestServer without;
+  @AutoClose private TestServer with;
+  @AutoClose private TestServer without;
 
   @BeforeAll
   void start() {
     assertThat(ServerCookieDecoder.INSTANCE).isNotNull(); // Micronaut loads it on an event loop
     with = TestServer.start(DuplicateDefaultRoutes.SPEC);
     without = TestServer.start(DuplicateDefaultRoutes.SPEC, Map.of("limiter.gate.enabled", false));
-  }
-
-  @AfterAll
-  void stop() {
-    with.close();
-    without.close();
   }
 
   @BeforeEach

@@ -15,43 +15,30 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The same submission is accepted once. */
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class DuplicatesTest {
+class DuplicatesTest extends WithAndWithoutGate {
 
   private static final String ORDER = "{\"item\":\"paper\",\"to\":{\"city\":\"Bonn\",\"zip\":1}}";
 
-  @Parameter boolean gate;
-
-  private TestServer server;
   private Pending pending;
 
+  DuplicatesTest() {
+    super(SubmissionRoutes.SPEC);
+  }
+
   @BeforeParameterizedClassInvocation
-  void start() {
-    server = TestServer.start(SubmissionRoutes.SPEC, Map.of("limiter.gate.enabled", gate));
+  void findBeans() {
     pending = server.bean(Pending.class);
   }
 
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
-  }
-
   @BeforeEach
-  void forget() {
+  void forgetCalls() {
     pending.calls.clear();
-    server.clear();
   }
 
   @ParameterizedTest

@@ -8,8 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.net.http.HttpResponse;
 import java.util.Map;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -28,25 +27,13 @@ class GateDifferencesTest {
   private static final String BROKEN = "{\"item\":";
   private static final String WHOLE = "{\"item\":\"a\"}";
 
-  private TestServer with;
-  private TestServer without;
-
-  @BeforeAll
-  void start() {
-    with = start(true);
-    without = start(false);
-  }
+  @AutoClose private final TestServer with = start(true);
+  @AutoClose private final TestServer without = start(false);
 
   private static TestServer start(boolean gate) {
     return TestServer.start(
         GateDifferenceRoutes.SPEC,
         Map.of("limiter.gate.enabled", gate, "micronaut.server.max-request-size", 1_000));
-  }
-
-  @AfterAll
-  void stop() {
-    with.close();
-    without.close();
   }
 
   @BeforeEach

@@ -16,15 +16,12 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 
 /** A call whose client disconnects while it waits frees its place, and is not made. */
 @Tag("matrix")
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
 class GivingUpTest extends WaitingCaller {
 
   @ParameterizedTest

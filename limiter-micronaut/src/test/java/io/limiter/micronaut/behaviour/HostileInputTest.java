@@ -8,8 +8,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -24,19 +23,10 @@ class HostileInputTest {
 
   private static final int MAX_KEY = 80;
 
-  private TestServer server;
-
-  @BeforeAll
-  void start() {
-    server =
-        TestServer.start(
-            HostileRoutes.SPEC, Map.of("micronaut.server.netty.max-initial-line-length", 32_768));
-  }
-
-  @AfterAll
-  void stop() {
-    server.close();
-  }
+  @AutoClose
+  private final TestServer server =
+      TestServer.start(
+          HostileRoutes.SPEC, Map.of("micronaut.server.netty.max-initial-line-length", 32_768));
 
   @BeforeEach
   void forget() {

@@ -19,59 +19,30 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Two calls of a caller run at once, whatever kind they are of and however they end. */
 @Tag("matrix")
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class InFlightTest {
+class InFlightTest extends WithAndWithoutGate {
 
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  @Parameter boolean gate;
-
-  private TestServer server;
   private RunningCalls calls;
-  private int callers;
-  private InFlightCaller caller;
+
+  InFlightTest() {
+    super(InFlightRoutes.SPEC, Map.of("test.stated-callers", true));
+  }
 
   @BeforeParameterizedClassInvocation
-  void start() {
-    server =
-        TestServer.start(
-            InFlightRoutes.SPEC,
-            Map.of(
-                "limiter.gate.enabled",
-                gate,
-                "limiter.fallback",
-                "deny", // so that it is Redis which decides
-                "test.stated-callers",
-                true));
+  void findBeans() {
     calls = server.bean(RunningCalls.class);
-  }
-
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
-  }
-
-  /** A client that has not called before. */
-  @BeforeEach
-  void newCaller() {
-    caller = new InFlightCaller("caller-" + callers++, server, calls);
   }
 
   @AfterEach
@@ -96,8 +67,8 @@ class InFlightTest {
       })
   void twoRunAtOnceAndAPermitIsFreeAfterTheResponse(String route) {
     for (int round = 0; round < 3; round++) {
-      List<CompletableFuture<HttpResponse<String>>> two = caller.begin(route, 2);
-      assertThat(caller.call(route).join().statusCode()).isEqualTo(429);
+      List<CompletableFuture<HttpResponse<String>>> two = begin(route, 2);
+      assertThat(call(route).join().statusCode()).isEqualTo(429);
 
       calls.end("done");
 
@@ -115,7 +86,7 @@ class InFlightTest {
       strings = {"sync", "stage", "mono", "argument?who=", "body", "bean/stage", "bean/mono"})
   void aCallThatFailsFreesItsPlaceToo(String route) {
     for (int round = 0; round < 3; round++) {
-      List<CompletableFuture<HttpResponse<String>>> two = caller.begin(route, 2);
+      List<CompletableFuture<HttpResponse<String>>> two = begin(route, 2);
 
       calls.fail();
 
@@ -126,18 +97,18 @@ class InFlightTest {
   @ParameterizedTest
   @ValueSource(strings = {"flux", "within"})
   void aStreamThatFailsAfterItHasBegunFreesItsPlace(String route) {
-    caller.begin(route, 2);
+    begin(route, 2);
 
     calls.fail();
 
-    caller.awaitPlace(route);
+    awaitPlace(route);
   }
 
   @Test
   void aRouteThatCallsItselfHoldsAPlaceForEachCallUntilItsAnswer() {
     for (int round = 0; round < 3; round++) {
-      List<CompletableFuture<HttpResponse<String>>> both = caller.begin("twice", 1);
-      assertThat(caller.call("twice").join().statusCode()).isEqualTo(429);
+      List<CompletableFuture<HttpResponse<String>>> both = begin("twice", 1);
+      assertThat(call("twice").join().statusCode()).isEqualTo(429);
 
       calls.end("done");
 
@@ -149,8 +120,8 @@ class InFlightTest {
   @Test
   void aRouteThatCannotCallItselfFreesItsPlace() {
     for (int round = 0; round < 3; round++) {
-      List<CompletableFuture<HttpResponse<String>>> one = caller.begin("twice?again=false", 1);
-      assertThat(caller.call("twice").join().statusCode()).isEqualTo(429);
+      List<CompletableFuture<HttpResponse<String>>> one = begin("twice?again=false", 1);
+      assertThat(call("twice").join().statusCode()).isEqualTo(429);
 
       calls.end("done");
 
@@ -160,9 +131,9 @@ class InFlightTest {
 
   @Test
   void noWaitIsReportedForAConcurrencyPermit() {
-    caller.begin("stage", 2);
+    begin("stage", 2);
 
-    HttpResponse<String> denied = caller.call("stage").join();
+    HttpResponse<String> denied = call("stage").join();
 
     assertThat(denied.statusCode()).isEqualTo(429);
     assertThat(field(denied, "RateLimit-Policy"))
@@ -175,15 +146,15 @@ class InFlightTest {
 
   @Test
   void aCallInFlightTakesOnePlaceWhateverItCostsAndOneDeniedTakesNothing() {
-    List<CompletableFuture<HttpResponse<String>>> two = caller.begin("stacked", 2);
-    HttpResponse<String> denied = caller.call("stacked").join();
+    List<CompletableFuture<HttpResponse<String>>> two = begin("stacked", 2);
+    HttpResponse<String> denied = call("stacked").join();
 
     assertThat(field(denied, "RateLimit-Policy"))
         .isEqualTo("\"100-per-60s\";q=100;w=60, \"places\";q=2;qu=\"concurrent-requests\"");
     assertThat(field(denied, "RateLimit")).matches("\"100-per-60s\";r=90;t=\\d+, \"places\";r=0");
     calls.end("done");
     two.forEach(CompletableFuture::join);
-    caller.begin("stacked", 1);
+    begin("stacked", 1);
     calls.end("done");
   }
 
@@ -191,9 +162,9 @@ class InFlightTest {
   @ValueSource(strings = {"{\"a\":", "[]", "{\"a\":\"many\"}"})
   void aCallWhoseBodyIsBrokenHoldsNoPlace(String broken) {
     for (int i = 0; i < 4; i++) {
-      assertThat(caller.post(broken).join().statusCode()).isEqualTo(400);
+      assertThat(post(broken).join().statusCode()).isEqualTo(400);
     }
-    caller.begin("body", 2);
+    begin("body", 2);
   }
 
   /**
@@ -203,34 +174,34 @@ class InFlightTest {
   @ParameterizedTest
   @ValueSource(strings = {"stage", "mono", "sync", "argument?who="})
   void aCallWhoseCallerHasGoneHoldsItsPlaceUntilItEnds(String route) throws IOException {
-    caller.leave(route);
-    caller.begin(route, 1);
-    assertThat(caller.call(route).join().statusCode()).isEqualTo(429);
+    leave(route);
+    begin(route, 1);
+    assertThat(call(route).join().statusCode()).isEqualTo(429);
 
     calls.end("done");
 
-    CompletableFuture<HttpResponse<String>> other = caller.awaitPlace(route);
+    CompletableFuture<HttpResponse<String>> other = awaitPlace(route);
     calls.end("done");
     assertThat(other.join().statusCode()).isEqualTo(200);
-    caller.begin(route, 2);
+    begin(route, 2);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"flux", "within"})
   void aStreamWhoseReaderHasGoneFreesItsPlace(String route) throws IOException {
-    caller.leave(route);
-    caller.leave(route);
+    leave(route);
+    leave(route);
 
-    caller.awaitPlace(route);
+    awaitPlace(route);
   }
 
   @Test
   void aHeadOfAStreamHoldsNoPlace() {
     for (int i = 0; i < 4; i++) {
-      server.exchange("HEAD", "/in-flight/flux", "", StatedCallers.ADDRESS, caller.name());
+      server.exchange("HEAD", "/in-flight/flux", "", StatedCallers.ADDRESS, caller);
     }
 
-    caller.awaitPlace("flux");
+    awaitPlace("flux");
   }
 
   /** The first two filters answer inside of the limiter's own, the others outside of it. */
@@ -239,25 +210,25 @@ class InFlightTest {
   void aCallThatAFilterDoesNotWaitForHoldsItsPlaceUntilItEnds(String route, int status) {
     String timed = "timed/" + status + "/" + route;
     for (int call = 0; call < 2; call++) {
-      assertThat(caller.call(timed).join().statusCode()).isEqualTo(status);
+      assertThat(call(timed).join().statusCode()).isEqualTo(status);
     }
     assertThat(calls.count()).isEqualTo(2);
     for (int call = 0; call < 3; call++) {
-      assertThat(caller.call(timed).join().statusCode()).isEqualTo(429);
+      assertThat(call(timed).join().statusCode()).isEqualTo(429);
     }
 
     calls.end("too late");
 
-    caller.awaitPlace(timed);
+    awaitPlace(timed);
   }
 
   /** Nothing ends it, so its place is free a time limit later. */
   @Test
   void aCallThatAFilterDoesNotWaitForAndThatNeverEndsIsNotRenewed() {
-    assertThat(caller.call("timed/504/permit").join().statusCode()).isEqualTo(504);
-    assertThat(caller.call("timed/504/permit").join().statusCode()).isEqualTo(429);
+    assertThat(call("timed/504/permit").join().statusCode()).isEqualTo(504);
+    assertThat(call("timed/504/permit").join().statusCode()).isEqualTo(429);
 
-    caller.awaitPlace("timed/504/permit");
+    awaitPlace("timed/504/permit");
   }
 
   /**
@@ -272,7 +243,7 @@ class InFlightTest {
       OutputStream out = client.getOutputStream();
       String head =
           "POST /in-flight/permit-body HTTP/1.1\r\nHost: localhost\r\n%s: %s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n"
-              .formatted(StatedCallers.ADDRESS, caller.name(), length);
+              .formatted(StatedCallers.ADDRESS, caller, length);
       out.write((head + "{\"a\":1").getBytes(StandardCharsets.US_ASCII));
       AtomicInteger left = new AtomicInteger(length - 7);
       AtomicReference<CompletableFuture<HttpResponse<String>>> entered = new AtomicReference<>();
@@ -286,7 +257,7 @@ class InFlightTest {
               () -> {
                 out.write(' ');
                 left.decrementAndGet();
-                CompletableFuture<HttpResponse<String>> other = caller.call("permit-body");
+                CompletableFuture<HttpResponse<String>> other = call("permit-body");
                 await().atMost(PATIENCE).until(() -> other.isDone() || calls.count() == 1);
                 entered.set(other);
                 return calls.count() == 1;
@@ -301,21 +272,92 @@ class InFlightTest {
           .during(Duration.ofMillis(1_500)) // one and a half times as long
           .atMost(PATIENCE)
           .pollInterval(Duration.ofMillis(50))
-          .until(() -> caller.call("permit-body").join().statusCode() == 429);
+          .until(() -> call("permit-body").join().statusCode() == 429);
     }
   }
 
   @Test
   void theLeaseOfACallIsRenewedWhileItRuns() {
-    CompletableFuture<HttpResponse<String>> first = caller.begin("permit", 1).get(0);
+    CompletableFuture<HttpResponse<String>> first = begin("permit", 1).get(0);
 
     await()
         .during(Duration.ofMillis(2_500)) // two and a half times as long
         .atMost(PATIENCE)
         .pollInterval(Duration.ofMillis(50))
-        .until(() -> caller.call("permit").join().statusCode() == 429);
+        .until(() -> call("permit").join().statusCode() == 429);
     calls.end("done");
     assertThat(first.join().statusCode()).isEqualTo(200);
-    caller.begin("permit", 1);
+    begin("permit", 1);
+  }
+
+  /** Calls until a call runs. */
+  private CompletableFuture<HttpResponse<String>> awaitPlace(String route) {
+    int running = calls.count();
+    AtomicReference<CompletableFuture<HttpResponse<String>>> last = new AtomicReference<>();
+    await()
+        .atMost(PATIENCE)
+        .until(
+            () -> {
+              CompletableFuture<HttpResponse<String>> answer = call(route);
+              last.set(answer);
+              await().atMost(PATIENCE).until(() -> answer.isDone() || calls.count() > running);
+              return calls.count() > running;
+            });
+    return last.get();
+  }
+
+  /** Calls until so many more run. */
+  private List<CompletableFuture<HttpResponse<String>>> begin(String route, int more) {
+    int before = calls.count();
+    List<CompletableFuture<HttpResponse<String>>> begun =
+        IntStream.range(0, more).mapToObj(i -> call(route)).toList();
+    await()
+        .atMost(PATIENCE)
+        .until(
+            () ->
+                calls.count() == before + more
+                    || begun.stream().anyMatch(CompletableFuture::isDone));
+    assertThat(begun).as("%s is denied", route).noneMatch(CompletableFuture::isDone);
+    return begun;
+  }
+
+  private CompletableFuture<HttpResponse<String>> call(String route) {
+    return route.endsWith("body")
+        ? post(route, "{\"a\":1}")
+        : server.getAsync(path(route), StatedCallers.ADDRESS, caller);
+  }
+
+  private CompletableFuture<HttpResponse<String>> post(String json) {
+    return post("body", json);
+  }
+
+  private CompletableFuture<HttpResponse<String>> post(String route, String json) {
+    return server.exchangeAsync(
+        "POST",
+        path(route),
+        json,
+        "Content-Type",
+        "application/json",
+        StatedCallers.ADDRESS,
+        caller);
+  }
+
+  private String path(String route) {
+    return "/in-flight/" + (route.endsWith("=") ? route + caller : route);
+  }
+
+  /** Calls, and goes away with RST once the call runs, as when a machine is switched off. */
+  private void leave(String route) throws IOException {
+    int before = calls.count();
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+      client
+          .getOutputStream()
+          .write(
+              "GET %s HTTP/1.1\r\nHost: localhost\r\n%s: %s\r\n\r\n"
+                  .formatted(path(route), StatedCallers.ADDRESS, caller)
+                  .getBytes(StandardCharsets.US_ASCII));
+      await().atMost(PATIENCE).until(() -> calls.count() == before + 1);
+      client.setSoLinger(true, 0);
+    }
   }
 }

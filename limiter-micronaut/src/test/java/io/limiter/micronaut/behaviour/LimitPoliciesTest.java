@@ -43,8 +43,7 @@ import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -63,9 +62,12 @@ class LimitPoliciesTest {
 
   private static final String BESIDE = "2001:db8:1:2:ffff::1";
 
-  private TestServer server;
-  private Limiter limiter;
-  private LimitPolicies policies;
+  @AutoClose
+  private final TestServer server =
+      TestServer.start(SPEC, Map.of("limiter.address.trusted-proxies", "127.0.0.1"));
+
+  private final Limiter limiter = server.context().getBean(Limiter.class);
+  private final LimitPolicies policies = server.context().getBean(LimitPolicies.class);
 
   @Controller("/named")
   @Requires(property = "spec.name", value = SPEC)
@@ -313,18 +315,6 @@ class LimitPoliciesTest {
         request.setAttribute(HttpAttributes.PRINCIPAL, (Principal) () -> user);
       }
     }
-  }
-
-  @BeforeAll
-  void start() {
-    server = TestServer.start(SPEC, Map.of("limiter.address.trusted-proxies", "127.0.0.1"));
-    limiter = server.context().getBean(Limiter.class);
-    policies = server.context().getBean(LimitPolicies.class);
-  }
-
-  @AfterAll
-  void stop() {
-    server.close();
   }
 
   @BeforeEach

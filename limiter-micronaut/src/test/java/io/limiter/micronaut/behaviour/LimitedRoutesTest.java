@@ -10,26 +10,15 @@ import io.limiter.micronaut.testing.HttpService;
 import java.net.http.HttpResponse;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a caller sees of a limit, whatever the route and whichever door decides. */
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class LimitedRoutesTest {
+class LimitedRoutesTest extends WithAndWithoutGate {
 
   private static final List<String> FIELDS = List.of("ratelimit-policy", "ratelimit");
   private static final String POLICY = "\"3-per-60s\";q=3;w=60, \"10-per-3600s\";q=10;w=3600";
@@ -38,23 +27,8 @@ class LimitedRoutesTest {
   private static final String LIMIT =
       "\"3-per-60s\";r=%s;t=(60|[345]\\d), \"10-per-3600s\";r=%s;t=(3600|35\\d\\d)";
 
-  @Parameter boolean gate;
-
-  private TestServer server;
-
-  @BeforeParameterizedClassInvocation
-  void start() {
-    server = TestServer.start(RoutesByRequest.SPEC, Map.of("limiter.gate.enabled", gate));
-  }
-
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
-  }
-
-  @BeforeEach
-  void forget() {
-    server.clear();
+  LimitedRoutesTest() {
+    super(RoutesByRequest.SPEC);
   }
 
   static Stream<Arguments> allRoutes() {

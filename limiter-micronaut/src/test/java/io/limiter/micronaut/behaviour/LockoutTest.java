@@ -18,8 +18,7 @@ import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -86,19 +85,10 @@ class LockoutTest {
     }
   }
 
-  private TestServer server;
-
-  @BeforeAll
-  void start() {
-    server =
-        TestServer.start(
-            SPEC, Map.of("limiter.address.trusted-proxies", List.of("127.0.0.1", "::1")));
-  }
-
-  @AfterAll
-  void stop() {
-    server.close();
-  }
+  @AutoClose
+  private final TestServer server =
+      TestServer.start(
+          SPEC, Map.of("limiter.address.trusted-proxies", List.of("127.0.0.1", "::1")));
 
   @BeforeEach
   void forget() {

@@ -15,42 +15,19 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The outcome of a call is what its client got: each kind of route, each way to end. */
 @Tag("matrix")
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class OutcomeTableTest {
+class OutcomeTableTest extends WithAndWithoutGate {
 
   private static final int RULE = 100;
 
-  @Parameter boolean gate;
-
-  private TestServer server;
-  private int callers;
-
-  @BeforeParameterizedClassInvocation
-  void start() {
-    server =
-        TestServer.start(
-            OutcomeTableRoutes.SPEC,
-            Map.of("limiter.gate.enabled", gate, "test.stated-callers", true));
-  }
-
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
+  OutcomeTableTest() {
+    super(OutcomeTableRoutes.SPEC, Map.of("test.stated-callers", true));
   }
 
   static Stream<Arguments> table() {
@@ -113,7 +90,6 @@ class OutcomeTableTest {
   private record Seen(int status, long failures, long successes, boolean released) {}
 
   private Seen seen(String routes, Kind kind, String way) {
-    String caller = "caller-" + callers++;
     String path = "/table/" + routes + "/" + kind.path() + "?way=";
     HttpResponse<String> first = server.get(path + way, StatedCallers.ADDRESS, caller);
     HttpResponse<String> next = server.get(path + Way.OK, StatedCallers.ADDRESS, caller);

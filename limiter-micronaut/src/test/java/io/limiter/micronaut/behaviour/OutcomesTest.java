@@ -20,52 +20,16 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What counts is how a call has ended. */
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class OutcomesTest {
+class OutcomesTest extends WithAndWithoutGate {
 
-  @Parameter boolean gate;
-
-  private TestServer server;
-  private int callers;
-  private String caller = "";
-
-  @BeforeParameterizedClassInvocation
-  void start() {
-    server =
-        TestServer.start(
-            OutcomeRoutes.SPEC,
-            Map.of(
-                "limiter.gate.enabled",
-                gate,
-                "limiter.fallback",
-                "deny", // so that it is Redis which decides
-                "test.stated-callers",
-                true));
-  }
-
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
-  }
-
-  /** A client that has not called before. */
-  @BeforeEach
-  void newCaller() {
-    caller = "caller-" + callers++;
+  OutcomesTest() {
+    super(OutcomeRoutes.SPEC, Map.of("test.stated-callers", true));
   }
 
   @ParameterizedTest

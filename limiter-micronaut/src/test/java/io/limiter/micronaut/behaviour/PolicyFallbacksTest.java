@@ -28,7 +28,7 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -41,7 +41,7 @@ class PolicyFallbacksTest {
   /** What a deadline of 100 ms and the breaker leave a call, and as much for a busy machine. */
   private static final Duration SHORT = Duration.ofMillis(1_000);
 
-  private final RedisProcess redis = RedisProcess.onFreePort().start();
+  @AutoClose private final RedisProcess redis = RedisProcess.onFreePort().start();
 
   @Controller("/policies")
   @Requires(property = "spec.name", value = SPEC)
@@ -72,11 +72,6 @@ class PolicyFallbacksTest {
     Policy failures() {
       return Policy.of("login-failures", SlidingWindowLogRule.of(3, Duration.ofHours(1)));
     }
-  }
-
-  @AfterEach
-  void stop() {
-    redis.close();
   }
 
   @ParameterizedTest

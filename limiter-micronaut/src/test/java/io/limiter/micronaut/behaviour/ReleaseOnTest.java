@@ -12,15 +12,8 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,28 +21,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Which statuses release a submission, where the annotation lists them, and where none does. */
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class ReleaseOnTest {
+class ReleaseOnTest extends WithAndWithoutGate {
 
-  @Parameter boolean gate;
-
-  private TestServer server;
-
-  @BeforeParameterizedClassInvocation
-  void start() {
-    server = TestServer.start(ReleaseOnRoutes.SPEC, Map.of("limiter.gate.enabled", gate));
-  }
-
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
-  }
-
-  @BeforeEach
-  void forget() {
-    server.clear();
+  ReleaseOnTest() {
+    super(ReleaseOnRoutes.SPEC);
   }
 
   static Stream<Arguments> endings() {

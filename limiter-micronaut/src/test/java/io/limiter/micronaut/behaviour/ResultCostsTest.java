@@ -7,51 +7,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.limiter.micronaut.testing.StatedCallers;
 import java.net.http.HttpResponse;
 import java.util.Map;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A call takes its estimated cost, and its actual cost is computed from its result. */
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class ResultCostsTest {
+class ResultCostsTest extends WithAndWithoutGate {
 
-  @Parameter boolean gate;
-
-  private TestServer server;
-  private int callers;
-  private String caller = "";
-
-  @BeforeParameterizedClassInvocation
-  void start() {
-    server =
-        TestServer.start(
-            ResultCostRoutes.SPEC,
-            Map.of(
-                "limiter.gate.enabled",
-                gate,
-                "limiter.fallback",
-                "deny", // so that it is Redis which decides
-                "test.stated-callers",
-                true));
-  }
-
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
-  }
-
-  /** A client that has not called before. */
-  @BeforeEach
-  void newCaller() {
-    caller = "caller-" + callers++;
+  ResultCostsTest() {
+    super(ResultCostRoutes.SPEC, Map.of("test.stated-callers", true));
   }
 
   @ParameterizedTest

@@ -9,13 +9,7 @@ import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -23,34 +17,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 /**
  * What makes two submissions the same: caller, arguments, an expression, or a key of the client.
  */
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class SameSubmissionTest {
+class SameSubmissionTest extends WithAndWithoutGate {
 
   private static final String KEY = "Idempotency-Key";
 
-  @Parameter boolean gate;
-
-  private TestServer server;
-
-  @BeforeParameterizedClassInvocation
-  void start() {
-    server =
-        TestServer.start(
-            SameSubmissionRoutes.SPEC,
-            Map.of(
-                "limiter.gate.enabled", gate, "test.stated-callers", true, "test.recorded", true));
-  }
-
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
-  }
-
-  @BeforeEach
-  void forget() {
-    server.clear();
+  SameSubmissionTest() {
+    super(SameSubmissionRoutes.SPEC, Map.of("test.stated-callers", true, "test.recorded", true));
   }
 
   /** A submission of a route; the other one is not the same, except by caller alone. */

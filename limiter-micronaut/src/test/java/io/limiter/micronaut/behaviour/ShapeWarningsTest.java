@@ -15,7 +15,7 @@ import io.micronaut.http.annotation.Get;
 import io.micronaut.runtime.context.scope.refresh.RefreshEvent;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -48,8 +48,11 @@ class ShapeWarningsTest {
   }
 
   private final Map<String, Object> changing = new ConcurrentHashMap<>();
+
+  @AutoClose
   private final RecordedLog log = RecordedLog.of("io.limiter.micronaut.plan.ShapeChanges");
-  private TestServer server;
+
+  @AutoClose private TestServer server;
 
   @BeforeEach
   void start() {
@@ -58,12 +61,6 @@ class ShapeWarningsTest {
         .context()
         .getEnvironment()
         .addPropertySource(PropertySource.of("changing", changing, 1_000));
-  }
-
-  @AfterEach
-  void close() {
-    server.close();
-    log.close();
   }
 
   private void refresh(String key, Object value) {

@@ -17,7 +17,7 @@ import io.micronaut.http.annotation.QueryValue;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -34,12 +34,7 @@ class ShutdownUnderLoadTest {
 
   private static final Duration ENDED = Duration.ofSeconds(2);
 
-  private final RedisProcess redis = RedisProcess.onFreePort().start();
-
-  @AfterEach
-  void close() {
-    redis.close();
-  }
+  @AutoClose private final RedisProcess redis = RedisProcess.onFreePort().start();
 
   @ParameterizedTest
   @CsvSource({

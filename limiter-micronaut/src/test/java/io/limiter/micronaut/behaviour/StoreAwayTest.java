@@ -21,7 +21,7 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -34,7 +34,7 @@ class StoreAwayTest {
       """
       {"message":"Service Unavailable","logref":"limiter_unavailable","_links":{"self":{"href":"%s","templated":false}},"_embedded":{"errors":[{"message":"The service is busy, try again in a moment"}]}}""";
 
-  private final RedisProcess redis = RedisProcess.onFreePort().start();
+  @AutoClose private final RedisProcess redis = RedisProcess.onFreePort().start();
 
   /** Limited without HTTP. */
   @Singleton
@@ -48,11 +48,6 @@ class StoreAwayTest {
     String call() {
       return "ok";
     }
-  }
-
-  @AfterEach
-  void stop() {
-    redis.close();
   }
 
   @ParameterizedTest

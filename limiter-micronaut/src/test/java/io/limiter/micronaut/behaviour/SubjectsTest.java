@@ -5,44 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.testing.StatedCallers;
 import java.util.Map;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Who is counted: each sort of subject by itself. */
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class SubjectsTest {
+class SubjectsTest extends WithAndWithoutGate {
 
-  @Parameter boolean gate;
-
-  private TestServer server;
-
-  @BeforeParameterizedClassInvocation
-  void start() {
-    server =
-        TestServer.start(
-            SubjectRoutes.SPEC,
-            Map.of(
-                "limiter.gate.enabled", gate, "test.stated-callers", true, "test.region", "eu-"));
-  }
-
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
-  }
-
-  @BeforeEach
-  void forget() {
-    server.clear();
+  SubjectsTest() {
+    super(SubjectRoutes.SPEC, Map.of("test.stated-callers", true, "test.region", "eu-"));
   }
 
   @ParameterizedTest

@@ -12,8 +12,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
@@ -30,19 +29,11 @@ class SubscriptionsTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-  private TestServer server;
-  private SubscribedBean bean;
+  @AutoClose
+  private final TestServer server =
+      TestServer.start(SubscribedBean.SPEC, Map.of("test.slow-store", true));
 
-  @BeforeAll
-  void start() {
-    server = TestServer.start(SubscribedBean.SPEC, Map.of("test.slow-store", true));
-    bean = server.bean(SubscribedBean.class);
-  }
-
-  @AfterAll
-  void stop() {
-    server.close();
-  }
+  private final SubscribedBean bean = server.bean(SubscribedBean.class);
 
   @BeforeEach
   void forget() {

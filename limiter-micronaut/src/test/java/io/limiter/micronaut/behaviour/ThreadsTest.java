@@ -12,8 +12,7 @@ import io.limiter.micronaut.behaviour.ThreadRoutes.Helper;
 import java.net.http.HttpResponse;
 import java.util.Map;
 import org.assertj.core.api.InstanceOfAssertFactories;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
@@ -35,8 +34,13 @@ class ThreadsTest {
       --b--\r
       """;
 
-  private TestServer server;
-  private SlowStore store;
+  @AutoClose
+  private final TestServer server =
+      TestServer.start(
+          ThreadRoutes.SPEC,
+          Map.of("test.slow-store", true, "micronaut.netty.event-loops.default.num-threads", 4));
+
+  private final SlowStore store = server.bean(SlowStore.class);
 
   /**
    * What a route reports about itself.
@@ -51,20 +55,6 @@ class ThreadsTest {
       String[] parts = answer.body().replaceAll("[\\[\\]\"]", "").split("\\|");
       return new Where(parts[0], parts[1], parts[2]);
     }
-  }
-
-  @BeforeAll
-  void start() {
-    server =
-        TestServer.start(
-            ThreadRoutes.SPEC,
-            Map.of("test.slow-store", true, "micronaut.netty.event-loops.default.num-threads", 4));
-    store = server.bean(SlowStore.class);
-  }
-
-  @AfterAll
-  void stop() {
-    server.close();
   }
 
   @BeforeEach

@@ -21,7 +21,7 @@ import io.micronaut.http.filter.ServerFilterPhase;
 import java.security.Principal;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -31,6 +31,7 @@ class UnknownUsersTest {
 
   private static final String USER = "X-User";
 
+  @AutoClose
   private final RecordedLog log = RecordedLog.of("io.limiter.micronaut.http.UserWarnings");
 
   @Controller("/users")
@@ -68,11 +69,6 @@ class UnknownUsersTest {
     if (user != null) {
       request.setAttribute(HttpAttributes.PRINCIPAL, (Principal) () -> user);
     }
-  }
-
-  @AfterEach
-  void stop() {
-    log.close();
   }
 
   @Test

@@ -8,44 +8,21 @@ import io.limiter.micronaut.testing.StatedCallers;
 import java.net.http.HttpResponse;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A method with a parameter for the verdict is always called, and receives the verdict. */
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class VerdictParameterTest {
+class VerdictParameterTest extends WithAndWithoutGate {
 
-  @Parameter boolean gate;
-
-  private TestServer server;
-  private int callers;
-
-  @BeforeParameterizedClassInvocation
-  void start() {
-    server =
-        TestServer.start(
-            VerdictRoutes.SPEC, Map.of("limiter.gate.enabled", gate, "test.stated-callers", true));
-  }
-
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
+  VerdictParameterTest() {
+    super(VerdictRoutes.SPEC, Map.of("test.stated-callers", true));
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"sync", "stage", "mono", "flux", "argument?who=", "argument-sync?who="})
   void aDenialIsHandedToTheMethod(String route) {
-    String caller = "caller-" + callers++;
-
-    HttpResponse<String> admitted = call(route, caller);
-    HttpResponse<String> denied = call(route, caller);
+    HttpResponse<String> admitted = call(route);
+    HttpResponse<String> denied = call(route);
 
     assertThat(admitted.body()).contains("ALLOWED [0]");
     assertThat(denied.statusCode()).isEqualTo(200);
@@ -72,7 +49,7 @@ class VerdictParameterTest {
     assertThat(server.get("/verdicts/bean").body()).isEqualTo("LIMITED [0]");
   }
 
-  private HttpResponse<String> call(String route, String caller) {
+  private HttpResponse<String> call(String route) {
     return server.get(
         "/verdicts/" + (route.endsWith("=") ? route + caller : route),
         StatedCallers.ADDRESS,

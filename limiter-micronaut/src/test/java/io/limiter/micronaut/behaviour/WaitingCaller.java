@@ -12,52 +12,29 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
 
 /** A caller of {@link WaitingRoutes}. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-abstract class WaitingCaller {
+abstract class WaitingCaller extends WithAndWithoutGate {
 
   static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  @Parameter boolean gate;
-
-  TestServer server;
   Departures departures;
   WaitingRoutes.Service service;
-  private int callers;
-  String caller = "";
+
+  WaitingCaller() {
+    super(WaitingRoutes.SPEC, Map.of("test.stated-callers", true));
+  }
 
   @BeforeParameterizedClassInvocation
-  void start() {
-    server =
-        TestServer.start(
-            WaitingRoutes.SPEC,
-            Map.of(
-                "limiter.gate.enabled",
-                gate,
-                "limiter.fallback",
-                "deny", // so that it is Redis which decides
-                "test.stated-callers",
-                true));
+  void findBeans() {
     departures = server.bean(Departures.class);
     service = server.context().getBean(WaitingRoutes.Service.class);
   }
 
-  @AfterParameterizedClassInvocation
-  void stop() {
-    server.close();
-  }
-
-  /** A client that has not called before. */
   @BeforeEach
-  void newCaller() {
-    caller = "caller-" + callers++;
+  void forgetDepartures() {
     departures.clear();
-    limiter().reset(slow()).toCompletableFuture().join();
   }
 
   Limiter limiter() {

@@ -12,14 +12,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Calls that come early wait for their turn, whatever kind they are of. */
 @Tag("matrix")
-@ParameterizedClass(name = "gate {0}")
-@ValueSource(booleans = {true, false})
 class WaitingTest extends WaitingCaller {
 
   private static final long INTERVAL = 250;

@@ -37,7 +37,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.UnaryOperator;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -52,14 +52,9 @@ class UnknownSettingsTest {
   private static final String MISTAKE =
       "limiter.falback%s: there is no such setting; did you mean limiter.fallback?";
 
-  private final RecordedLog log = RecordedLog.of(UnknownSettings.class);
+  @AutoClose private final RecordedLog log = RecordedLog.of(UnknownSettings.class);
 
   @TempDir private Path directory;
-
-  @AfterEach
-  void stopListening() {
-    log.close();
-  }
 
   @ParameterizedTest
   @CsvSource(

@@ -26,6 +26,7 @@ import io.limiter.micronaut.event.LimiterEvent.DuplicateDenied;
 import io.limiter.micronaut.event.LimiterEvent.PolicyChanged;
 import io.limiter.micronaut.event.LimiterEvent.StoreBack;
 import io.limiter.micronaut.event.LimiterEvent.StoreLost;
+import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.env.PropertySource;

@@ -37,7 +37,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -60,12 +60,7 @@ class HealthTest {
     ((Logger) LoggerFactory.getLogger(HealthResult.class)).setLevel(Level.OFF);
   }
 
-  private final RedisProcess redis = RedisProcess.onFreePort();
-
-  @AfterEach
-  void close() {
-    redis.close();
-  }
+  @AutoClose private final RedisProcess redis = RedisProcess.onFreePort();
 
   private HttpService start(Object... settings) {
     return run("redis.uri", redis.uri(), settings);

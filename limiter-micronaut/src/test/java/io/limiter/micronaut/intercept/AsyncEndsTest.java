@@ -23,7 +23,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -35,13 +35,8 @@ class AsyncEndsTest {
   private static final String SPEC = "AsyncEndsTest";
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  private final ApplicationContext context = Starts.inMemory(SPEC);
+  @AutoClose private final ApplicationContext context = Starts.inMemory(SPEC);
   private final Jobs jobs = context.getBean(Jobs.class);
-
-  @AfterEach
-  void close() {
-    context.close();
-  }
 
   @Factory
   @Requires(property = "spec.name", value = SPEC)

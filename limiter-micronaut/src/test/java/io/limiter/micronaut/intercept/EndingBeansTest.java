@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
@@ -25,13 +25,8 @@ class EndingBeansTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  private final ApplicationContext context = Starts.inMemory(EndingBean.SPEC);
+  @AutoClose private final ApplicationContext context = Starts.inMemory(EndingBean.SPEC);
   private final EndingBean bean = context.getBean(EndingBean.class);
-
-  @AfterEach
-  void close() {
-    context.close();
-  }
 
   @Test
   void aMethodThatReturnsFreesItsPlaceBeforeItsCallerGoesOn() {

@@ -28,7 +28,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -37,13 +37,8 @@ import org.junit.jupiter.params.provider.NullSource;
 /** What a call costs, by an expression over its arguments. */
 class ExpressionCostsTest {
 
-  private final ApplicationContext context = Starts.recorded("ExpressionCostsTest");
+  @AutoClose private final ApplicationContext context = Starts.recorded("ExpressionCostsTest");
   private final Exports exports = context.getBean(Exports.class);
-
-  @AfterEach
-  void close() {
-    context.close();
-  }
 
   static Stream<Object> threes() {
     return Stream.of(

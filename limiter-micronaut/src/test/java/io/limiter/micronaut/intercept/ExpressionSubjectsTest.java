@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.NullSource;
@@ -30,13 +30,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The subject of a call, by an expression over its arguments. */
 class ExpressionSubjectsTest {
 
-  private final ApplicationContext context = Starts.inMemory("ExpressionSubjectsTest");
+  @AutoClose private final ApplicationContext context = Starts.inMemory("ExpressionSubjectsTest");
   private final Sender sender = context.getBean(Sender.class);
-
-  @AfterEach
-  void close() {
-    context.close();
-  }
 
   @ParameterizedTest
   @NullSource

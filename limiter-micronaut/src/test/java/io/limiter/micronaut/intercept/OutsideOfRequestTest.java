@@ -32,7 +32,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -42,15 +42,10 @@ import reactor.core.publisher.Mono;
 /** Subjects and submissions of calls that no request has led to: a job, a consumer of messages. */
 class OutsideOfRequestTest {
 
-  private final ApplicationContext context = Starts.recorded("OutsideOfRequestTest");
+  @AutoClose private final ApplicationContext context = Starts.recorded("OutsideOfRequestTest");
   private final Jobs jobs = context.getBean(Jobs.class);
   private final Shift shift = context.getBean(Shift.class);
   private final RecordedDecisions decisions = context.getBean(RecordedDecisions.class);
-
-  @AfterEach
-  void close() {
-    context.close();
-  }
 
   @Test
   void aResolverMayKnowWhoCalls() {

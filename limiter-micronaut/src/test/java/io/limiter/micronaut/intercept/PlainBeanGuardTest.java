@@ -24,7 +24,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -34,13 +34,8 @@ import reactor.core.publisher.Mono;
 /** A limited method of any bean, called from any code, whatever it returns. */
 class PlainBeanGuardTest {
 
-  private final ApplicationContext context = Starts.inMemory("PlainBeanGuardTest");
+  @AutoClose private final ApplicationContext context = Starts.inMemory("PlainBeanGuardTest");
   private final Mailer mailer = context.getBean(Mailer.class);
-
-  @AfterEach
-  void close() {
-    context.close();
-  }
 
   /** The kinds of result, and how a caller comes by it. */
   enum Kind {

@@ -24,7 +24,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.reactivestreams.Publisher;
@@ -38,13 +38,8 @@ class PublisherCallersTest {
   private static final String SPEC = "PublisherCallersTest";
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  private final ApplicationContext context = Starts.inMemory(SPEC);
+  @AutoClose private final ApplicationContext context = Starts.inMemory(SPEC);
   private final Bean bean = context.getBean(Bean.class);
-
-  @AfterEach
-  void close() {
-    context.close();
-  }
 
   /** Each method gives the name of the request that its code finds. */
   @Singleton

@@ -23,12 +23,13 @@ import java.security.Principal;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Whose submission is whose, and which number is which. */
 class SubmittersTest {
 
+  @AutoClose
   private final ApplicationContext context =
       ApplicationContext.run(
           Map.of(
@@ -38,12 +39,8 @@ class SubmittersTest {
               RedisFixture.uri(),
               "limiter.redis.key-prefix",
               "test-" + UUID.randomUUID().toString().substring(0, 8)));
-  private final Shop shop = context.getBean(Shop.class);
 
-  @AfterEach
-  void close() {
-    context.close();
-  }
+  private final Shop shop = context.getBean(Shop.class);
 
   @Test
   void methodsThatShareALimitDoNotShareTheirSubmissions() {

@@ -25,7 +25,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -41,12 +41,7 @@ class AddingUpTest {
 
   private static final String SPEC = "AddingUpTest";
 
-  private final Plans plans = Plans.recorded(SPEC);
-
-  @AfterAll
-  void close() {
-    plans.close();
-  }
+  @AutoClose private final Plans plans = Plans.recorded(SPEC);
 
   @BeforeEach
   void forget() {

@@ -19,7 +19,7 @@ import io.micronaut.inject.qualifiers.Qualifiers;
 import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -31,13 +31,8 @@ class FactoryBeansTest {
 
   private static final String SPEC = "FactoryBeansTest";
 
-  private final ApplicationContext context = Starts.inMemory(SPEC);
+  @AutoClose private final ApplicationContext context = Starts.inMemory(SPEC);
   private final Mailer mailer = context.getBean(Mailer.class);
-
-  @AfterEach
-  void close() {
-    context.close();
-  }
 
   @Test
   void rulesOfTheMethodItselfAddUpWithIt() {

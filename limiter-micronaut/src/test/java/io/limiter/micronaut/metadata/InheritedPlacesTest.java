@@ -12,7 +12,7 @@ import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,12 +27,7 @@ class InheritedPlacesTest {
 
   private static final String SPEC = "InheritedPlacesTest";
 
-  private final Plans plans = Plans.recorded(SPEC);
-
-  @AfterAll
-  void close() {
-    plans.close();
-  }
+  @AutoClose private final Plans plans = Plans.recorded(SPEC);
 
   /** The logs that a call of the method is counted in. */
   @ParameterizedTest

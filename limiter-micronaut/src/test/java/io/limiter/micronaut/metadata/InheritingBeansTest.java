@@ -23,7 +23,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.util.Map;
 import java.util.function.Function;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,14 +35,10 @@ class InheritingBeansTest {
 
   private static final String SPEC = "InheritingBeansTest";
 
+  @AutoClose
   private final ApplicationContext context =
       ApplicationContext.run(EmbeddedServer.class, Map.of("spec.name", SPEC))
           .getApplicationContext();
-
-  @AfterAll
-  void close() {
-    context.close();
-  }
 
   @ParameterizedTest
   @CsvSource({

@@ -17,7 +17,7 @@ import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,7 +34,7 @@ abstract class MistakesContract {
   /** The {@code spec.name} of a start with all mistaken beans. */
   static final String MISTAKEN = "mistaken";
 
-  private final ApplicationContext context = Starts.inMemory(getClass().getSimpleName());
+  @AutoClose private final ApplicationContext context = Starts.inMemory(getClass().getSimpleName());
 
   /** A bean that would stop the start. */
   @Retention(RetentionPolicy.RUNTIME)
@@ -49,11 +49,6 @@ abstract class MistakesContract {
   @Retention(RetentionPolicy.RUNTIME)
   @interface Mistake {
     String[] value();
-  }
-
-  @AfterAll
-  void close() {
-    context.close();
   }
 
   Stream<Named<Method>> mistakes() {

@@ -20,7 +20,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -28,12 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** What annotations say of calls in flight, of outcomes, and of costs in the end. */
 class OutcomeReadingTest {
 
-  private final Plans plans = Plans.of("OutcomeReadingTest");
-
-  @AfterEach
-  void close() {
-    plans.close();
-  }
+  @AutoClose private final Plans plans = Plans.of("OutcomeReadingTest");
 
   @Test
   void aPermitLastsHalfAMinuteByDefault() throws ReflectiveOperationException {

@@ -16,7 +16,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Texts of annotations may be configured, wherever the annotation stands. */
@@ -24,6 +24,7 @@ class PlaceholdersTest {
 
   private static final String SPEC = "PlaceholdersTest";
 
+  @AutoClose
   private final Plans plans =
       new Plans(
           ApplicationContext.run(
@@ -34,11 +35,6 @@ class PlaceholdersTest {
                   "test.message", "Configured",
                   "test.name", "configured",
                   "test.code", "configured_code")));
-
-  @AfterEach
-  void close() {
-    plans.close();
-  }
 
   @Test
   void theyAreResolvedOnMethodsAndComposedAnnotations() {

@@ -26,18 +26,13 @@ import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** From annotations to a plan. */
 class PlanReadingTest {
 
-  private final Plans plans = Plans.of("PlanReadingTest");
-
-  @AfterEach
-  void close() {
-    plans.close();
-  }
+  @AutoClose private final Plans plans = Plans.of("PlanReadingTest");
 
   /** The start names it by its bean, a request does not: it would be planned on an event loop. */
   @Test

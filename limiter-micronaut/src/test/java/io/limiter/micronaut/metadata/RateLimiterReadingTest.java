@@ -21,7 +21,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -31,12 +31,7 @@ class RateLimiterReadingTest {
 
   private static final BanRule USUAL = BanRule.of(5, Duration.ofMinutes(1), Duration.ofMinutes(1));
 
-  private final Plans plans = Plans.of("RateLimiterReadingTest");
-
-  @AfterEach
-  void close() {
-    plans.close();
-  }
+  @AutoClose private final Plans plans = Plans.of("RateLimiterReadingTest");
 
   @Test
   void byDefaultThereIsNoBanAndACallCostsOne() throws ReflectiveOperationException {

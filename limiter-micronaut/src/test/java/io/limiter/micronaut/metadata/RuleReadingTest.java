@@ -28,7 +28,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -39,12 +39,7 @@ class RuleReadingTest {
   private static final Duration MINUTE = Duration.ofMinutes(1);
   private static final ZoneId BERLIN = ZoneId.of("Europe/Berlin");
 
-  private final Plans plans = Plans.of("RuleReadingTest");
-
-  @AfterEach
-  void close() {
-    plans.close();
-  }
+  @AutoClose private final Plans plans = Plans.of("RuleReadingTest");
 
   @Test
   void aRuleIsAnExactLogByDefault() {

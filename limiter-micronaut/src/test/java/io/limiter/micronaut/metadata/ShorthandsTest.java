@@ -31,7 +31,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
@@ -39,12 +39,7 @@ import org.junit.jupiter.api.TestInstance;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ShorthandsTest {
 
-  private final Plans plans = Plans.of("ShorthandsTest");
-
-  @AfterAll
-  void close() {
-    plans.close();
-  }
+  @AutoClose private final Plans plans = Plans.of("ShorthandsTest");
 
   private LimitPlan plan(String method) {
     return plans.of(Orders.class, method);

@@ -12,18 +12,13 @@ import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Which methods are limited together. */
 class SharedLimitsTest {
 
-  private final ApplicationContext context = Starts.inMemory("SharedLimitsTest");
-
-  @AfterEach
-  void close() {
-    context.close();
-  }
+  @AutoClose private final ApplicationContext context = Starts.inMemory("SharedLimitsTest");
 
   @Test
   void overloadsAreLimitedSeparately() {

@@ -18,7 +18,7 @@ import io.micronaut.http.annotation.Get;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A service whose {@code redis.uris}, or {@code redis.uri}, name a Redis Cluster. */
@@ -26,12 +26,7 @@ class ClusterServiceTest {
 
   private static final String SPEC = "ClusterServiceTest";
 
-  private final ClusterGroup group = ClusterGroup.withoutReplicas();
-
-  @AfterEach
-  void close() {
-    group.close();
-  }
+  @AutoClose private final ClusterGroup group = ClusterGroup.withoutReplicas();
 
   @Test
   void limitsHoldOverAllItsNodes() {

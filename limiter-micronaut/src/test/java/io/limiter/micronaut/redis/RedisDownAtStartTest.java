@@ -10,7 +10,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** A service starts without its Redis, and needs no other start when that is there. */
@@ -18,12 +18,7 @@ class RedisDownAtStartTest {
 
   private static final Duration HEALS_WITHIN = Duration.ofSeconds(5);
 
-  private final RedisProcess redis = RedisProcess.onFreePort();
-
-  @AfterEach
-  void close() {
-    redis.close();
-  }
+  @AutoClose private final RedisProcess redis = RedisProcess.onFreePort();
 
   @Test
   void itStartsAtOnceAndDecidesInMemory() {

@@ -12,7 +12,7 @@ import io.limiter.micronaut.config.RedisConfiguration.SentinelConfiguration;
 import io.limiter.micronaut.testing.Starts;
 import java.time.Duration;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -24,14 +24,8 @@ class SentinelLoginTest {
   private static final String PASSWORD = "s3cret-of-sentinels";
   private static final Duration PATIENCE = Duration.ofSeconds(15);
 
-  private final SentinelGroup group = SentinelGroup.lone();
-  private final RecordedLog log = RecordedLog.ofInfo("ROOT");
-
-  @AfterEach
-  void close() {
-    log.close();
-    group.close();
-  }
+  @AutoClose private final SentinelGroup group = SentinelGroup.lone();
+  @AutoClose private final RecordedLog log = RecordedLog.ofInfo("ROOT");
 
   @ParameterizedTest
   @ValueSource(strings = {"default", "limiter"})

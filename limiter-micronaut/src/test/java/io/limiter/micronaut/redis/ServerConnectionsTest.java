@@ -28,7 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -38,12 +38,7 @@ class ServerConnectionsTest {
 
   private static final String SPEC = "ServerConnectionsTest";
 
-  private final RedisProcess redis = RedisProcess.onFreePort().start();
-
-  @AfterEach
-  void close() {
-    redis.close();
-  }
+  @AutoClose private final RedisProcess redis = RedisProcess.onFreePort().start();
 
   @ParameterizedTest
   @CsvSource({

@@ -24,7 +24,7 @@ import java.util.Collection;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -36,12 +36,7 @@ class StartLinesTest {
   private static final String ALONE =
       "WARN Neither redis.uri nor redis.uris is set: each instance of this service counts separately";
 
-  private final RecordedLog log = RecordedLog.ofInfo("io.limiter");
-
-  @AfterEach
-  void stopListening() {
-    log.close();
-  }
+  @AutoClose private final RecordedLog log = RecordedLog.ofInfo("io.limiter");
 
   @Test
   void withoutARedisThatEachInstanceCountsForItself() {

@@ -9,7 +9,7 @@ import io.limiter.micronaut.testing.FakeRequest;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -17,12 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Settings that do not match the proxies are logged once, with the remedy. */
 class ProxyWarningsTest {
 
-  private final RecordedLog log = RecordedLog.of(CallerAddress.class);
-
-  @AfterEach
-  void leave() {
-    log.close();
-  }
+  @AutoClose private final RecordedLog log = RecordedLog.of(CallerAddress.class);
 
   @ParameterizedTest
   @ValueSource(strings = {"X-Forwarded-For", "Forwarded", "X-Real-IP"})
