@@ -43,10 +43,8 @@ class ChargeMistakesTest extends MistakesContract {
     @RateLimiter(cost = "five", rules = @RateRule)
     void costWord() {}
 
-    @Mistake({
-      "@RateLimiter.cost = 5: the rule '4-per-60s' admits 4 at once",
-      "so no call could ever be admitted: lower the cost, or raise its count"
-    })
+    @Mistake(
+        "@RateLimiter.cost = 5: the rule '4-per-60s' admits 4 at once, so no call could ever be admitted: lower the cost, or raise its count")
     @RateLimiter(cost = "5", rules = @RateRule)
     @RateRule(count = 4)
     void costAboveCount() {}
@@ -69,14 +67,12 @@ class ChargeMistakesTest extends MistakesContract {
         anonymousRules = @RateRule(count = 3))
     void costAboveAnonymousCount() {}
 
-    @Mistake({"@RateLimiter.cost = 5", "there is no rule to take it from: add rules, or remove it"})
+    @Mistake("@RateLimiter.cost = 5: there is no rule to take it from: add rules, or remove it")
     @RateLimiter(cost = "5", preventDuplicate = true)
     void costOfNothing() {}
 
-    @Mistake({
-      "@RateLimiter.cost = 2: other rules of this method count the same subject with cost = 5",
-      "use one cost for all of them, or a separate key for some"
-    })
+    @Mistake(
+        "@RateLimiter.cost = 2: other rules of this method count the same subject with cost = 5: use one cost for all of them, or a separate key for some")
     @RateLimiter(cost = "5", rules = @RateRule(count = 10))
     @RateLimiter(cost = "2", rules = @RateRule(count = 20))
     void twoCosts() {}
@@ -129,10 +125,8 @@ class ChargeMistakesTest extends MistakesContract {
     @RateLimiter(cost = "5", resultCost = NoBean.class, rules = @RateRule)
     void resultCostOfNoBean() {}
 
-    @Mistake({
-      "@RateLimiter.resultCost = io.limiter.micronaut.annotation.ResultCost",
-      "there are several beans of this type: name the one"
-    })
+    @Mistake(
+        "@RateLimiter.resultCost = io.limiter.micronaut.annotation.ResultCost: there are several beans of this type: name the one")
     @RateLimiter(cost = "5", resultCost = ResultCost.class, rules = @RateRule)
     void resultCostOfSeveral() {}
 
@@ -158,43 +152,35 @@ class ChargeMistakesTest extends MistakesContract {
         preventDuplicateRule = @RateRule(counts = Counts.FAILURES))
     void duplicatesThatFail() {}
 
-    @Mistake({
-      "@RateLimiter.failedOn = [401]",
-      "it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or remove it"
-    })
+    @Mistake(
+        "@RateLimiter.failedOn = [401]: it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or remove it")
     @RateLimiter(failedOn = 401, rules = @RateRule)
     void failedOnForAll() {}
 
-    @Mistake({
-      "@RateLimiter.failedOn = [401]",
-      "it has no effect without a rule with counts = FAILURES or SUCCESSES"
-    })
+    @Mistake(
+        "@RateLimiter.failedOn = [401]: it has no effect without a rule with counts = FAILURES or SUCCESSES")
     @RateLimiter(failedOn = 401, rules = @RateRule(algorithm = Algorithm.CONCURRENCY_LIMIT))
     void failedOnInFlight() {}
 
-    @Mistake({
-      "@RateLimiter.failedOn = {}",
-      "name statuses, or remove it: then any exception is a failure, and any status of 400 and above"
-    })
+    @Mistake(
+        "@RateLimiter.failedOn = {}: name statuses, or remove it: then any exception is a failure, and any status of 400 and above")
     @RateLimiter(
         failedOn = {},
         rules = @RateRule(counts = Counts.FAILURES))
     void failedOnNothing() {}
 
-    @Mistake({"@RateLimiter.failedOn = 399", "set it to error statuses, 400 to 599"})
+    @Mistake("@RateLimiter.failedOn = 399: set it to error statuses, 400 to 599")
     @RateLimiter(
         failedOn = {401, 399},
         rules = @RateRule(counts = Counts.FAILURES))
     void failedOn399() {}
 
-    @Mistake({"@RateLimiter.failedOn = 600", "set it to error statuses, 400 to 599"})
+    @Mistake("@RateLimiter.failedOn = 600: set it to error statuses, 400 to 599")
     @RateLimiter(failedOn = 600, rules = @RateRule(counts = Counts.FAILURES))
     void failedOn600() {}
 
-    @Mistake({
-      "@RateLimiter.failedOn = {}: another @RateLimiter of this method has failedOn = [401]",
-      "a call either fails or does not: set both to the same"
-    })
+    @Mistake(
+        "@RateLimiter.failedOn = {}: another @RateLimiter of this method has failedOn = [401], and a call either fails or does not: set both to the same")
     @RateLimiter(failedOn = 401, rules = @RateRule(counts = Counts.FAILURES))
     @RateLimiter(rules = @RateRule(count = 5, counts = Counts.SUCCESSES))
     void failedOnTwice() {}

@@ -64,14 +64,12 @@ class DuplicateMistakesTest extends MistakesContract {
     @RateLimiter(rules = @RateRule, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void byWithoutGuard(String order) {}
 
-    @Mistake({"@RateLimiter.preventDuplicateRule.count = 0", "set it to 1 or more"})
+    @Mistake("@RateLimiter.preventDuplicateRule.count = 0: set it to 1 or more")
     @RateLimiter(preventDuplicate = true, preventDuplicateRule = @RateRule(count = 0))
     void ruleOfZero() {}
 
-    @Mistake({
-      "@RateLimiter.duplicate.by = ARGUMENTS",
-      "the method has no arguments: use DuplicateBy.CALLER"
-    })
+    @Mistake(
+        "@RateLimiter.duplicate.by = ARGUMENTS: the method has no arguments: use DuplicateBy.CALLER")
     @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.ARGUMENTS))
     void noArguments() {}
 
@@ -114,17 +112,13 @@ class DuplicateMistakesTest extends MistakesContract {
         duplicate = @Duplicate(code = "again"))
     void detailOfNoGuard() {}
 
-    @Mistake({
-      "@RateLimiter.duplicate.key = order: it is the same for every call",
-      "write an expression over the arguments"
-    })
+    @Mistake(
+        "@RateLimiter.duplicate.key = order: it is the same for every call: write an expression over the arguments")
     @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "order"))
     void keyIsConstant(String order) {}
 
-    @Mistake({
-      "@RateLimiter.duplicate.by = ARGUMENTS",
-      "key already defines what makes submissions equal: remove one of them"
-    })
+    @Mistake(
+        "@RateLimiter.duplicate.by = ARGUMENTS: key already defines what makes submissions equal: remove one of them")
     @RateLimiter(
         preventDuplicate = true,
         duplicate = @Duplicate(key = "#{order}", by = DuplicateBy.ARGUMENTS))
@@ -140,21 +134,17 @@ class DuplicateMistakesTest extends MistakesContract {
         duplicate = @Duplicate(key = "#{order}", requireIdempotencyKey = false))
     void requiredByKey(String order) {}
 
-    @Mistake({"@RateLimiter.duplicate.releaseOn = 200", "set it to error statuses, 400 to 599"})
+    @Mistake("@RateLimiter.duplicate.releaseOn = 200: set it to error statuses, 400 to 599")
     @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(releaseOn = {500, 200}))
     void releaseOnSuccess() {}
 
-    @Mistake({
-      "@RateLimiter.duplicate.releaseOn = {}",
-      "name statuses, or write releaseOnFailure = false instead"
-    })
+    @Mistake(
+        "@RateLimiter.duplicate.releaseOn = {}: name statuses, or write releaseOnFailure = false instead")
     @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(releaseOn = {}))
     void releaseOnNothing() {}
 
-    @Mistake({
-      "@RateLimiter.duplicate.releaseOnFailure = false",
-      "releaseOn already defines when to release: remove one of them"
-    })
+    @Mistake(
+        "@RateLimiter.duplicate.releaseOnFailure = false: releaseOn already defines when to release: remove one of them")
     @RateLimiter(
         preventDuplicate = true,
         duplicate = @Duplicate(releaseOn = 503, releaseOnFailure = false))
@@ -172,10 +162,8 @@ class DuplicateMistakesTest extends MistakesContract {
     @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(status = 399))
     void duplicateStatusOfSuccess() {}
 
-    @Mistake({
-      "@RateLimiter.preventDuplicate = true",
-      "another @RateLimiter in the same place has it, too"
-    })
+    @Mistake(
+        "@RateLimiter.preventDuplicate = true: another @RateLimiter in the same place has it, too")
     @RateLimiter(preventDuplicate = true)
     @RateLimiter(key = "other", preventDuplicate = true)
     void twoGuards() {}
@@ -184,35 +172,29 @@ class DuplicateMistakesTest extends MistakesContract {
   @Mistaken
   static class Shorthands {
 
-    @Mistake({
-      "@RateLimiter.preventDuplicate = true",
-      "@PreventDuplicate in the same place already defines it: remove one of them"
-    })
+    @Mistake(
+        "@RateLimiter.preventDuplicate = true: @PreventDuplicate in the same place already defines it: remove one of them")
     @PreventDuplicate
     @RateLimiter(preventDuplicate = true)
     void guardTwice(String order) {}
 
-    @Mistake({
-      "@PreventDuplicate = {",
-      "there are several @RateLimiters in the same place: set preventDuplicate in the one that counts the submitter"
-    })
+    @Mistake(
+        "@PreventDuplicate = {within=2}: there are several @RateLimiters in the same place: set preventDuplicate in the one that counts the submitter")
     @PreventDuplicate(within = 2)
     @RateLimiter(rules = @RateRule(count = 3))
     @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 30))
     void guardOfSeveral(String order) {}
 
-    @Mistake({"@PreventDuplicate.within = 0", "set it to 1 or more"})
+    @Mistake("@PreventDuplicate.within = 0 SECONDS: set it to 1 or more")
     @PreventDuplicate(within = 0)
     void noTime(String order) {}
 
-    @Mistake({"@ConcurrencyLimit.value = 0", "set it to 1 or more"})
+    @Mistake("@ConcurrencyLimit.value = 0: set it to 1 or more")
     @ConcurrencyLimit(0)
     void none() {}
 
-    @Mistake({
-      "@ConcurrencyLimit = {",
-      "there are several @RateLimiters in the same place: put it into the rules of the one it belongs to"
-    })
+    @Mistake(
+        "@ConcurrencyLimit = {value=2}: there are several @RateLimiters in the same place: put it into the rules of the one it belongs to")
     @ConcurrencyLimit(2)
     @RateLimiter(rules = @RateRule(count = 3))
     @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 30))

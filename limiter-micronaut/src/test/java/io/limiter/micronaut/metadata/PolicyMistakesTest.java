@@ -62,7 +62,7 @@ class PolicyMistakesTest extends MistakesContract {
     @RateLimiter(key = "${no.such.property}", rules = @RateRule)
     void unknownPlaceholder() {}
 
-    @Mistake({"@RateLimiter.code =   : it is blank", "write a code, or leave it out"})
+    @Mistake("@RateLimiter.code =   : it is blank: write a code, or leave it out")
     @RateLimiter(code = "  ", rules = @RateRule)
     void blankCode() {}
 
@@ -89,10 +89,8 @@ class PolicyMistakesTest extends MistakesContract {
     @RateLimiter(message = "{sms.nowhere}", rules = @RateRule)
     void unknownMessageKey(String phone) {}
 
-    @Mistake({
-      "@RateLimiter.duplicate.message = Wait {seconds}: unknown argument {seconds}",
-      "use {code}, {policy}, {violated}, {retryAfter}"
-    })
+    @Mistake(
+        "@RateLimiter.duplicate.message = Wait {seconds}: unknown argument {seconds}: use {code}, {policy}, {violated}, {retryAfter}")
     @RateLimiter(duplicate = @Duplicate(message = "Wait {seconds}"), preventDuplicate = true)
     void unknownArgument(String phone) {}
   }
@@ -122,10 +120,8 @@ class PolicyMistakesTest extends MistakesContract {
     @EachUser
     void exemptAndLimitedByComposed() {}
 
-    @Mistake({
-      "@RateRule.name = fair-use",
-      "another rule of this method has this name: use another name"
-    })
+    @Mistake(
+        "@RateRule.name = fair-use: another rule of this method has this name: use another name")
     @RateRule(name = "fair-use")
     @RateRule(name = "fair-use", limitType = LimitType.GLOBAL)
     void oneNameForTwoSubjects() {}
@@ -145,7 +141,7 @@ class PolicyMistakesTest extends MistakesContract {
   @RateRule(count = 3)
   @RateRule(count = 4)
   static class NineOfOneSubject {
-    @Mistake({"9 rules in one stack", "use 1 to 8"})
+    @Mistake("9 rules in one stack: use 1 to 8")
     @RateRule(count = 5)
     @RateRule(count = 6)
     @RateRule(count = 7)
@@ -157,61 +153,53 @@ class PolicyMistakesTest extends MistakesContract {
   @Mistaken
   static class Bans {
 
-    @Mistake({"@RateLimiter.ban.violations = 0", "set it to 1 to 1000000"})
+    @Mistake("@RateLimiter.ban.violations = 0: set it to 1 to 1000000")
     @RateLimiter(rules = @RateRule, ban = @Ban(violations = 0))
     void violationsZero() {}
 
-    @Mistake({"@RateLimiter.ban.violations = 1000001", "set it to 1 to 1000000"})
+    @Mistake("@RateLimiter.ban.violations = 1000001: set it to 1 to 1000000")
     @RateLimiter(rules = @RateRule, ban = @Ban(violations = 1_000_001))
     void violationsTooMany() {}
 
-    @Mistake({"@RateLimiter.ban.within = 0", "set it to 1 or more"})
+    @Mistake("@RateLimiter.ban.within = 0 SECONDS: set it to 1 or more")
     @RateLimiter(rules = @RateRule, ban = @Ban(within = 0))
     void withinZero() {}
 
-    @Mistake({"@RateLimiter.ban.time = 367 DAYS", "set it to 1 ms to 366 days"})
+    @Mistake("@RateLimiter.ban.time = 367 DAYS: set it to 1 ms to 366 days")
     @RateLimiter(rules = @RateRule, ban = @Ban(time = 367, timeUnit = TimeUnit.DAYS))
     void timeTooLong() {}
 
-    @Mistake({"@RateLimiter.ban.growth = 0", "set it to 1 to 100"})
+    @Mistake("@RateLimiter.ban.growth = 0: set it to 1 to 100")
     @RateLimiter(rules = @RateRule, ban = @Ban(growth = 0))
     void growthZero() {}
 
-    @Mistake({"@RateLimiter.ban.growth = 101", "set it to 1 to 100"})
+    @Mistake("@RateLimiter.ban.growth = 101: set it to 1 to 100")
     @RateLimiter(rules = @RateRule, ban = @Ban(growth = 101))
     void growthTooLarge() {}
 
-    @Mistake({
-      "@RateLimiter.ban.longest = 90",
-      "it has no effect without a growth: set growth, or remove it"
-    })
+    @Mistake(
+        "@RateLimiter.ban.longest = 90 SECONDS: it has no effect without a growth: set growth, or remove it")
     @RateLimiter(rules = @RateRule, ban = @Ban(longest = 90))
     void longestWithoutGrowth() {}
 
-    @Mistake({
-      "@RateLimiter.ban.longest = PT30S",
-      "it is shorter than the first ban, PT1M: make it as long or longer"
-    })
+    @Mistake(
+        "@RateLimiter.ban.longest = PT30S: it is shorter than the first ban, PT1M: make it as long or longer")
     @RateLimiter(rules = @RateRule, ban = @Ban(growth = 2, longest = 30))
     void longestShorter() {}
 
-    @Mistake({
-      "@RateLimiter.ban.longest = PT24H",
-      "it is shorter than the first ban, PT48H: make it as long or longer"
-    })
+    @Mistake(
+        "@RateLimiter.ban.longest = PT24H: it is shorter than the first ban, PT48H: make it as long or longer")
     @RateLimiter(rules = @RateRule, ban = @Ban(growth = 2, time = 2, timeUnit = TimeUnit.DAYS))
     void longestByDefaultShorter() {}
 
-    @Mistake({"@RateLimiter.ban = @Ban, @Ban", "only one is possible: remove the others"})
+    @Mistake("@RateLimiter.ban = @Ban, @Ban: only one is possible: remove the others")
     @RateLimiter(
         rules = @RateRule,
         ban = {@Ban(violations = 1), @Ban(violations = 2)})
     void twoBans() {}
 
-    @Mistake({
-      "@RateLimiter.ban = 5 within PT1M for PT1M",
-      "it has no rules that could deny calls: add rules, or remove it"
-    })
+    @Mistake(
+        "@RateLimiter.ban = 5 within PT1M for PT1M: it has no rules that could deny calls: add rules, or remove it")
     @RateLimiter(preventDuplicate = true, ban = @Ban)
     void onlyTheGuard() {}
 
@@ -229,10 +217,8 @@ class PolicyMistakesTest extends MistakesContract {
     @RateLimiter(rules = @RateRule(limitType = LimitType.GLOBAL), ban = @Ban)
     void onlyEverybodyByRules() {}
 
-    @Mistake({
-      "@RateLimiter.ban = 2 within PT1M for PT1M: another @RateLimiter of this method has ban = 1 within PT1M for PT30S × 2 up to PT24H for the same subject",
-      "use the same ban for both, or a separate key for one of them"
-    })
+    @Mistake(
+        "@RateLimiter.ban = 2 within PT1M for PT1M: another @RateLimiter of this method has ban = 1 within PT1M for PT30S × 2 up to PT24H for the same subject: use the same ban for both, or a separate key for one of them")
     @RateLimiter(rules = @RateRule(count = 1), ban = @Ban(violations = 1, time = 30, growth = 2))
     @RateLimiter(rules = @RateRule(count = 2), ban = @Ban(violations = 2))
     void otherBanOfOneSubject() {}

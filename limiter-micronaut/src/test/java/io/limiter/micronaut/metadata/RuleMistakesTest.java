@@ -35,11 +35,11 @@ class RuleMistakesTest extends MistakesContract {
   @Mistaken
   static class Rules {
 
-    @Mistake({"@RateRule.count = 0", "set it to 1 or more"})
+    @Mistake("@RateRule.count = 0: set it to 1 or more")
     @RateRule(count = 0)
     void countZero() {}
 
-    @Mistake({"@RateLimiter.rules.count = 0", "set it to 1 or more"})
+    @Mistake("@RateLimiter.rules.count = 0: set it to 1 or more")
     @RateLimiter(rules = @RateRule(count = 0))
     void countNested() {}
 
@@ -50,7 +50,7 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(count = 10_001)
     void countTooLarge() {}
 
-    @Mistake({"@RateRule.time = 0", "set it to 1 or more"})
+    @Mistake("@RateRule.time = 0 SECONDS: set it to 1 or more")
     @RateRule(time = 0)
     void timeZero() {}
 
@@ -66,21 +66,17 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(time = 367, timeUnit = TimeUnit.DAYS)
     void timeAboveOneYear() {}
 
-    @Mistake({"@RateRule.time = 1000001 NANOSECONDS", "use whole microseconds"})
+    @Mistake("@RateRule.time = 1000001 NANOSECONDS: use whole microseconds")
     @RateRule(count = 1, time = 1_000_001, timeUnit = TimeUnit.NANOSECONDS)
     void timeBetweenMicros() {}
 
-    @Mistake({
-      "@RateLimiter.rules = {}",
-      "add a rule to it, add a @RateRule in the same place, or set preventDuplicate"
-    })
+    @Mistake(
+        "@RateLimiter.rules = {}: nothing is limited: add a rule to it, add a @RateRule in the same place, or set preventDuplicate")
     @RateLimiter
     void noRules() {}
 
-    @Mistake({
-      "@RateRule.name = fair-use: another rule of this method has this name",
-      "use another name"
-    })
+    @Mistake(
+        "@RateRule.name = fair-use: another rule of this method has this name: use another name")
     @RateRule(count = 1, name = "fair-use")
     @RateRule(count = 2, name = "fair-use")
     void oneNameTwice() {}
@@ -89,46 +85,36 @@ class RuleMistakesTest extends MistakesContract {
   @Mistaken
   static class Buckets {
 
-    @Mistake({
-      "@RateRule.algorithm = TOKEN_BUCKET",
-      "tokenBucket already defines how the rule counts: remove one of them"
-    })
+    @Mistake(
+        "@RateRule.algorithm = TOKEN_BUCKET: tokenBucket already defines how the rule counts: remove one of them")
     @RateRule(tokenBucket = @TokenBucket(refill = 5), algorithm = Algorithm.TOKEN_BUCKET)
     void bucketTwice() {}
 
-    @Mistake({
-      "@RateRule.tokenBucket = @TokenBucket",
-      "fixedWindow already defines how the rule counts: remove one of them"
-    })
+    @Mistake(
+        "@RateRule.tokenBucket = @TokenBucket: fixedWindow already defines how the rule counts: remove one of them")
     @RateRule(tokenBucket = @TokenBucket(refill = 5), fixedWindow = @FixedWindow(zone = "UTC"))
     void bucketOfWindows() {}
 
-    @Mistake({"@RateRule.count = 1000000001", "set it to 1 to 1000000000"})
+    @Mistake("@RateRule.count = 1000000001: set it to 1 to 1000000000")
     @RateRule(count = 1_000_000_001, algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
     void counterTooLarge() {}
 
-    @Mistake({
-      "@RateRule.tokenBucket.refill = 0",
-      "set it to 1 to 1000000000, or leave it out to use count"
-    })
+    @Mistake(
+        "@RateRule.tokenBucket.refill = 0: set it to 1 to 1000000000, or leave it out to use count")
     @RateRule(tokenBucket = @TokenBucket(refill = 0))
     void refillZero() {}
 
-    @Mistake({
-      "@RateRule.tokenBucket.initial = 11",
-      "set it to 0 to 10, which is its count, or leave it out to start with a full bucket"
-    })
+    @Mistake(
+        "@RateRule.tokenBucket.initial = 11: set it to 0 to 10, which is its count, or leave it out to start with a full bucket")
     @RateRule(count = 10, tokenBucket = @TokenBucket(initial = 11))
     void initialAboveCount() {}
 
-    @Mistake({"@RateRule.tokenBucket.initial = -2", "set it to 0 to 10"})
+    @Mistake("@RateRule.tokenBucket.initial = -2: set it to 0 to 10")
     @RateRule(count = 10, tokenBucket = @TokenBucket(initial = -2))
     void initialNegative() {}
 
-    @Mistake({
-      "@RateRule.tokenBucket.refill = 1: The rule '1000-at-1-per-86400s' fills its bucket in",
-      "use 1 ms to 366 days"
-    })
+    @Mistake(
+        "@RateRule.tokenBucket.refill = 1: The rule '1000-at-1-per-86400s' fills its bucket in PT24000H: use 1 ms to 366 days")
     @RateRule(
         count = 1_000,
         tokenBucket = @TokenBucket(refill = 1),
@@ -143,10 +129,8 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(count = 1_000_000_000, tokenBucket = @TokenBucket(refill = 999_999_937), time = 10)
     void refillInexact() {}
 
-    @Mistake({
-      "@RateLimiter.preventDuplicateRule.algorithm = TOKEN_BUCKET",
-      "a duplicate guard stores each submission, which only the exact log does: remove it"
-    })
+    @Mistake(
+        "@RateLimiter.preventDuplicateRule.algorithm = TOKEN_BUCKET: a duplicate guard stores each submission, which only the exact log does: remove it")
     @RateLimiter(
         preventDuplicate = true,
         preventDuplicateRule = @RateRule(algorithm = Algorithm.TOKEN_BUCKET))
@@ -156,34 +140,26 @@ class RuleMistakesTest extends MistakesContract {
   @Mistaken
   static class Windows {
 
-    @Mistake({
-      "@RateRule.algorithm = TOKEN_BUCKET",
-      "fixedWindow already defines how the rule counts: remove one of them"
-    })
+    @Mistake(
+        "@RateRule.algorithm = TOKEN_BUCKET: fixedWindow already defines how the rule counts: remove one of them")
     @RateRule(fixedWindow = @FixedWindow(zone = "UTC"), algorithm = Algorithm.TOKEN_BUCKET)
     void zoneOfBucket() {}
 
-    @Mistake({
-      "@RateRule.time = 7 MINUTES: The rule '10-per-420s' has an aligned window of PT7M, which does not divide a day",
-      "use one that does, or set an anchor"
-    })
+    @Mistake(
+        "@RateRule.time = 7 MINUTES: The rule '10-per-420s' has an aligned window of PT7M, which does not divide a day: use one that does, or set an anchor")
     @RateRule(time = 7, timeUnit = TimeUnit.MINUTES, fixedWindow = @FixedWindow(aligned = true))
     void sevenMinutes() {}
 
-    @Mistake({
-      "@RateRule.time = 8 DAYS: The rule '10-per-691200s' has an aligned window",
-      "use 7 days at most"
-    })
+    @Mistake(
+        "@RateRule.time = 8 DAYS: The rule '10-per-691200s' has an aligned window of PT192H: use 7 days at most")
     @RateRule(
         time = 8,
         timeUnit = TimeUnit.DAYS,
         fixedWindow = @FixedWindow(anchor = "2024-01-01T00:00"))
     void eightDays() {}
 
-    @Mistake({
-      "@RateRule.fixedWindow.zone = Europe/Nowhere",
-      "there is no such time zone: write one such as UTC or Europe/Berlin"
-    })
+    @Mistake(
+        "@RateRule.fixedWindow.zone = Europe/Nowhere: there is no such time zone: write one such as UTC or Europe/Berlin")
     @RateRule(fixedWindow = @FixedWindow(zone = "Europe/Nowhere"))
     void unknownZone() {}
 
@@ -198,10 +174,8 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(fixedWindow = @FixedWindow(anchor = "2024-01-01T00:00:00.000000001"))
     void anchorBetweenMicros() {}
 
-    @Mistake({
-      "@RateRule.fixedWindow.zone = UTC",
-      "only aligned windows have it: write aligned = true, or remove it"
-    })
+    @Mistake(
+        "@RateRule.fixedWindow.zone = UTC: only aligned windows have it: write aligned = true, or remove it")
     @RateRule(fixedWindow = @FixedWindow(aligned = false, zone = "UTC"))
     void zoneUnaligned() {}
 
@@ -213,10 +187,8 @@ class RuleMistakesTest extends MistakesContract {
   @Mistaken
   static class Queues {
 
-    @Mistake({
-      "@RateRule.leakyBucket.queue = 0",
-      "set it to 1 to 10000, the number of calls that may wait for their turn; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1"
-    })
+    @Mistake(
+        "@RateRule.leakyBucket.queue = 0: set it to 1 to 10000, the number of calls that may wait for their turn; if no call is to wait, write algorithm = TOKEN_BUCKET with count = 1")
     @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 0))
     void noQueue() {}
 
@@ -224,49 +196,37 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10_001))
     void queueTooLong() {}
 
-    @Mistake({
-      "@RateRule.leakyBucket.maxWait = 301 SECONDS",
-      "the client's connection stays open meanwhile: set it to at most 5 minutes"
-    })
+    @Mistake(
+        "@RateRule.leakyBucket.maxWait = 301 SECONDS: the client's connection stays open meanwhile: set it to at most 5 minutes")
     @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10, maxWait = 301))
     void waitTooLong() {}
 
-    @Mistake({"@RateRule.leakyBucket.maxWait = 0", "set it to 1 or more"})
+    @Mistake("@RateRule.leakyBucket.maxWait = 0 SECONDS: set it to 1 or more")
     @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10, maxWait = 0))
     void waitZero() {}
 
-    @Mistake({
-      "@RateRule.algorithm = SLIDING_WINDOW_LOG",
-      "leakyBucket already defines how the rule counts: remove one of them"
-    })
+    @Mistake(
+        "@RateRule.algorithm = SLIDING_WINDOW_LOG: leakyBucket already defines how the rule counts: remove one of them")
     @RateRule(algorithm = Algorithm.SLIDING_WINDOW_LOG, leakyBucket = @LeakyBucket(queue = 5))
     void queueOfALog() {}
 
-    @Mistake({
-      "@RateRule.leakyBucket = @LeakyBucket",
-      "tokenBucket already defines how the rule counts: remove one of them"
-    })
+    @Mistake(
+        "@RateRule.leakyBucket = @LeakyBucket: tokenBucket already defines how the rule counts: remove one of them")
     @RateRule(leakyBucket = @LeakyBucket(queue = 5), tokenBucket = @TokenBucket(refill = 5))
     void queueOfTokens() {}
 
-    @Mistake({
-      "@RateRule.leakyBucket = @LeakyBucket, @LeakyBucket",
-      "only one is possible: remove the others"
-    })
+    @Mistake(
+        "@RateRule.leakyBucket = @LeakyBucket, @LeakyBucket: only one is possible: remove the others")
     @RateRule(leakyBucket = {@LeakyBucket(queue = 5), @LeakyBucket(queue = 6)})
     void severalQueues() {}
 
-    @Mistake({
-      "@RateRule.counts = FAILURES",
-      "a leaky bucket assigns each call its turn on arrival, and a turn that has passed cannot be refunded: remove it, and let another rule count by outcome"
-    })
+    @Mistake(
+        "@RateRule.counts = FAILURES: a leaky bucket assigns each call its turn on arrival, and a turn that has passed cannot be refunded: remove it, and let another rule count by outcome")
     @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10), counts = Counts.FAILURES)
     void waitingFailures() {}
 
-    @Mistake({
-      "@RateRule.leakyBucket = [2-per-1s-queue-10, 5-per-1s-queue-10]",
-      "a call can wait under one rule only"
-    })
+    @Mistake(
+        "@RateRule.leakyBucket = [2-per-1s-queue-10, 5-per-1s-queue-10]: a call can wait under one rule only")
     @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10))
     @RateRule(
         count = 5,
@@ -275,10 +235,8 @@ class RuleMistakesTest extends MistakesContract {
         limitType = LimitType.GLOBAL)
     void twoQueues() {}
 
-    @Mistake({
-      "@RateLimiter.cost = 12",
-      "the rule '2-per-1s-queue-10' admits 11 at once, so no call could ever be admitted"
-    })
+    @Mistake(
+        "@RateLimiter.cost = 12: the rule '2-per-1s-queue-10' admits 11 at once, so no call could ever be admitted")
     @RateLimiter(
         cost = "12",
         rules = @RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10)))
@@ -296,31 +254,23 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(time = 61, timeUnit = TimeUnit.MINUTES, algorithm = Algorithm.CONCURRENCY_LIMIT)
     void permitTimeTooLong() {}
 
-    @Mistake({
-      "@RateRule.count = 10001",
-      "each call in flight is stored separately: set it to 1 to 10000"
-    })
+    @Mistake(
+        "@RateRule.count = 10001: each call in flight is stored separately: set it to 1 to 10000")
     @RateRule(count = 10_001, algorithm = Algorithm.CONCURRENCY_LIMIT)
     void tooManyPlaces() {}
 
-    @Mistake({
-      "@RateRule.counts = FAILURES",
-      "algorithm = CONCURRENCY_LIMIT counts calls while they run, when their completion is not yet known: remove it, or write another algorithm"
-    })
+    @Mistake(
+        "@RateRule.counts = FAILURES: algorithm = CONCURRENCY_LIMIT counts calls while they run, when their completion is not yet known: remove it, or write another algorithm")
     @RateRule(counts = Counts.FAILURES, algorithm = Algorithm.CONCURRENCY_LIMIT)
     void failuresInFlight() {}
 
-    @Mistake({
-      "@RateLimiter.ban = 5 within PT1M for PT1M",
-      "its rules limit calls in flight, and the time until a permit is free is unknown: add other rules, or remove it"
-    })
+    @Mistake(
+        "@RateLimiter.ban = 5 within PT1M for PT1M: its rules limit calls in flight, and the time until a permit is free is unknown: add other rules, or remove it")
     @RateLimiter(rules = @RateRule(algorithm = Algorithm.CONCURRENCY_LIMIT), ban = @Ban)
     void banInFlight() {}
 
-    @Mistake({
-      "@RateLimiter.cost = 5",
-      "a concurrency limit takes one permit for each call, whatever its cost: add other rules, or remove it"
-    })
+    @Mistake(
+        "@RateLimiter.cost = 5: a concurrency limit takes one permit for each call, whatever its cost: add other rules, or remove it")
     @RateLimiter(cost = "5", rules = @RateRule(algorithm = Algorithm.CONCURRENCY_LIMIT))
     void costInFlight() {}
   }
@@ -336,10 +286,8 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(custom = @Custom(Missing.class))
     void noBean() {}
 
-    @Mistake({
-      "@RateRule.custom.value = io.limiter.core.rule.CustomAlgorithm",
-      "there are several beans of this type: name the one"
-    })
+    @Mistake(
+        "@RateRule.custom.value = io.limiter.core.rule.CustomAlgorithm: there are several beans of this type: name the one")
     @RateRule(custom = @Custom(CustomAlgorithm.class))
     void severalBeans() {}
 
@@ -351,21 +299,17 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(custom = @Custom(Unshared.class))
     void beanForEach() {}
 
-    @Mistake({
-      "@RateRule.algorithm = TOKEN_BUCKET",
-      "custom already defines how the rule counts: remove one of them"
-    })
+    @Mistake(
+        "@RateRule.algorithm = TOKEN_BUCKET: custom already defines how the rule counts: remove one of them")
     @RateRule(custom = @Custom(Quiet.class), algorithm = Algorithm.TOKEN_BUCKET)
     void namedAlgorithmToo() {}
 
-    @Mistake({
-      "@RateRule.tokenBucket = @TokenBucket",
-      "custom already defines how the rule counts: remove one of them"
-    })
+    @Mistake(
+        "@RateRule.tokenBucket = @TokenBucket: custom already defines how the rule counts: remove one of them")
     @RateRule(custom = @Custom(Quiet.class), tokenBucket = @TokenBucket(refill = 5))
     void refillOfCustom() {}
 
-    @Mistake({"@RateRule.custom.parameters = [1.0, Infinity]", "use at most 8 finite numbers"})
+    @Mistake("@RateRule.custom.parameters = [1.0, Infinity]: use at most 8 finite numbers")
     @RateRule(
         custom =
             @Custom(
@@ -373,10 +317,8 @@ class RuleMistakesTest extends MistakesContract {
                 parameters = {1, Double.POSITIVE_INFINITY}))
     void parameterInfinite() {}
 
-    @Mistake({
-      "@RateRule.custom.parameters = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]",
-      "use at most 8 finite numbers"
-    })
+    @Mistake(
+        "@RateRule.custom.parameters = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]: use at most 8 finite numbers")
     @RateRule(
         custom =
             @Custom(
@@ -384,7 +326,7 @@ class RuleMistakesTest extends MistakesContract {
                 parameters = {1, 2, 3, 4, 5, 6, 7, 8, 9}))
     void parametersTooMany() {}
 
-    @Mistake({"@RateRule.count = 1000000001", "set it to 1 to 1000000000"})
+    @Mistake("@RateRule.count = 1000000001: set it to 1 to 1000000000")
     @RateRule(custom = @Custom(Quiet.class), count = 1_000_000_001)
     void customTooLarge() {}
 

@@ -49,24 +49,18 @@ class SubjectMistakesTest extends MistakesContract {
     @RateLimiter(header = "${no.such.header:}", rules = @RateRule)
     void headerResolvedToNothing() {}
 
-    @Mistake({
-      "@RateLimiter.header = X Api Key",
-      "no header can have this name: write one such as X-Api-Key"
-    })
+    @Mistake(
+        "@RateLimiter.header = X Api Key: no header can have this name: write one such as X-Api-Key")
     @RateLimiter(header = "X Api Key", rules = @RateRule)
     void headerIllegal() {}
 
-    @Mistake({
-      "@RateLimiter.limitType = USER_ID",
-      "a header is counted by limitType = HEADER: write that"
-    })
+    @Mistake(
+        "@RateLimiter.limitType = USER_ID: a header is counted by limitType = HEADER: write that")
     @RateLimiter(limitType = LimitType.USER_ID, header = "X-Api-Key", rules = @RateRule)
     void headerByUser() {}
 
-    @Mistake({
-      "@RateLimiter.header = X-Api-Key",
-      "subject already defines who is counted: remove one of them"
-    })
+    @Mistake(
+        "@RateLimiter.header = X-Api-Key: subject already defines who is counted: remove one of them")
     @RateLimiter(subject = "#{phone}", header = "X-Api-Key", rules = @RateRule)
     void subjectAndHeader(String phone) {}
 
@@ -77,31 +71,23 @@ class SubjectMistakesTest extends MistakesContract {
     @RateLimiter(subject = "#{phone}", resolver = NoBean.class, rules = @RateRule)
     void subjectAndResolver(String phone) {}
 
-    @Mistake({
-      "@RateLimiter.header = X-Api-Key",
-      "resolver already defines who is counted: remove one of them"
-    })
+    @Mistake(
+        "@RateLimiter.header = X-Api-Key: resolver already defines who is counted: remove one of them")
     @RateLimiter(resolver = NoBean.class, header = "X-Api-Key", rules = @RateRule)
     void resolverAndHeader() {}
 
-    @Mistake({
-      "@RateLimiter.limitType = GLOBAL",
-      "the resolver already defines who is counted: remove one of them"
-    })
+    @Mistake(
+        "@RateLimiter.limitType = GLOBAL: the resolver already defines who is counted: remove one of them")
     @RateLimiter(resolver = NoBean.class, limitType = LimitType.GLOBAL, rules = @RateRule)
     void resolverAndType() {}
 
-    @Mistake({
-      "@RateLimiter.resolver = io.limiter.micronaut.metadata.SubjectMistakesTest$NoBean",
-      "there is no bean of this type: make it a @Singleton"
-    })
+    @Mistake(
+        "@RateLimiter.resolver = io.limiter.micronaut.metadata.SubjectMistakesTest$NoBean: there is no bean of this type: make it a @Singleton")
     @RateLimiter(resolver = NoBean.class, rules = @RateRule)
     void resolverWithoutBean() {}
 
-    @Mistake({
-      "@RateLimiter.resolver = io.limiter.micronaut.metadata.SubjectMistakesTest$Tenant",
-      "there are several beans of this type: name the one"
-    })
+    @Mistake(
+        "@RateLimiter.resolver = io.limiter.micronaut.metadata.SubjectMistakesTest$Tenant: there are several beans of this type: name the one")
     @RateLimiter(resolver = Tenant.class, rules = @RateRule)
     void resolverOfTwoBeans() {}
   }
