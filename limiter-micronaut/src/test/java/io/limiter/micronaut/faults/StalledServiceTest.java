@@ -12,6 +12,10 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,9 +23,10 @@ import org.slf4j.LoggerFactory;
  * A whole service under steady load over HTTP, whose Redis falls silent: it continues in time, with
  * the threads and the memory that it had.
  */
-final class StalledService {
+@Tag("faults")
+class StalledServiceTest {
 
-  private static final Logger LOG = LoggerFactory.getLogger(StalledService.class);
+  private static final Logger LOG = LoggerFactory.getLogger(StalledServiceTest.class);
 
   private static final Duration SECOND = Duration.ofSeconds(1);
 
@@ -36,7 +41,28 @@ final class StalledService {
   /** After this no request is still to have an answer that Redis gave before it fell silent. */
   private static final Duration SETTLED = ANSWERED.multipliedBy(NOISE);
 
-  private StalledService() {}
+  /** On event loops, where the gate decides early, and on threads that wait for the guard. */
+  @ParameterizedTest
+  @CsvSource({
+    "event-loop, early, 500, STOPPED",
+    "shared, early, 500, BLACK_HOLE",
+    "auto, late, 100, STOPPED",
+  })
+  @DisplayName("F3, F4, F33: a service, three seconds without Redis")
+  void itGoesOnWithoutRedis(String connections, String route, int perSecond, Fault fault) {
+    goesOn(connections, route, perSecond, fault, 3);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "event-loop, early, 2000, BLACK_HOLE",
+    "shared, early, 2000, STOPPED",
+    "auto, late, 300, STOPPED",
+  })
+  @DisplayName("F10, F33: a service, a minute without Redis")
+  void itGoesOnForAMinute(String connections, String route, int perSecond, Fault fault) {
+    goesOn(connections, route, perSecond, fault, 60);
+  }
 
   /**
    * @param connections as {@code limiter.redis.connections}
@@ -44,7 +70,8 @@ final class StalledService {
    * @param perSecond requests
    * @param seconds without Redis
    */
-  static void goesOn(String connections, String route, int perSecond, Fault fault, int seconds) {
+  private static void goesOn(
+      String connections, String route, int perSecond, Fault fault, int seconds) {
     try (LimitedService service = new LimitedService(connections);
         HttpLoad load =
             HttpLoad.start(
