@@ -4,13 +4,17 @@ package io.limiter.micronaut.metadata;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
-import io.limiter.core.Policy;
 import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Ban;
+import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.ResultCost;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.plan.PlannedCharge.Cost;
 import io.micronaut.context.annotation.Requires;
@@ -26,7 +30,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The settings of an annotation for all its rules: their ban, and the cost of a call. */
+/**
+ * The settings of an annotation for all its rules: what counts, their ban, and what a call costs.
+ */
 class RateLimiterReadingTest {
 
   private static final BanRule USUAL = BanRule.of(5, Duration.ofMinutes(1), Duration.ofMinutes(1));
@@ -83,15 +89,6 @@ class RateLimiterReadingTest {
   }
 
   @Test
-  void thePolicyOfAMethodHasTheRulesOfAllItsSubjects() {
-    Policy policy = plans.of(Annotated.class, "subjects").policy();
-    assertThat(policy.stacks())
-        .isEqualTo(charges("subjects").stream().map(PlannedCharge::rules).toList())
-        .hasSize(3);
-    assertThat(policy.rules()).hasSize(3);
-  }
-
-  @Test
   void callsWithoutASubjectAreBannedToo() {
     assertThat(charges("strangers"))
         .singleElement()
@@ -135,6 +132,47 @@ class RateLimiterReadingTest {
               assertThat(planned.cost().toString()).isEqualTo("#{n}");
               assertThat(planned.rules().ban()).contains(USUAL);
             });
+  }
+
+  @Test
+  void aPermitLastsHalfAMinuteByDefault() throws ReflectiveOperationException {
+    assertThat(concurrency("permits"))
+        .isEqualTo(new ConcurrencyLimitRule("3-in-flight", 3, Duration.ofSeconds(30)));
+    assertThat(concurrency("permitsByUnit")).as("a unit alone").isEqualTo(concurrency("permits"));
+    assertThat(concurrency("writtenPermits"))
+        .isEqualTo(new ConcurrencyLimitRule("places", 3, Duration.ofSeconds(120)));
+    assertThat(RateRule.class.getMethod("counts").getDefaultValue()).isEqualTo(Counts.ALL);
+  }
+
+  @Test
+  void rulesThatCountOtherCallsHaveStacksOfTheirOwnInTheOrderInWhichTheyAreWritten() {
+    assertThat(charges("kinds"))
+        .extracting(
+            planned -> Plans.names(planned.rules()),
+            planned -> planned.rules().counting(),
+            planned -> planned.rules().permitDuration().isPresent(),
+            planned -> planned.rules().ban().isPresent(),
+            planned -> planned.cost().toString())
+        .containsExactly(
+            tuple("failures, more-failures", Counting.FAILURES, false, true, "2"),
+            tuple("10-in-flight", Counting.ALL, true, false, "1"),
+            tuple("10-per-60s", Counting.ALL, false, true, "2"),
+            tuple("10-per-60s-2", Counting.SUCCESSES, false, true, "2"));
+  }
+
+  @Test
+  void onlyTheRulesOfTheAnnotationHaveItsResultCost() {
+    assertThat(charges("rows"))
+        .extracting(
+            planned -> Plans.names(planned.rules()), planned -> planned.actualCost().isPresent())
+        .containsExactly(tuple("100-per-60s", true), tuple("10-per-60s", false));
+    assertThat(plans.of(Annotated.class, "rows").outcomes().actual(List.of(1, 2, 3)))
+        .containsOnlyKeys(charges("rows").get(0).rules())
+        .containsValue(3);
+  }
+
+  private Object concurrency(String method) {
+    return charges(method).get(0).rules().rules().get(0);
   }
 
   private BanRule ban(String method) {
@@ -205,6 +243,38 @@ class RateLimiterReadingTest {
 
     @Composed
     void composed() {}
+
+    @RateRule(count = 3, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    void permits() {}
+
+    @RateRule(count = 3, timeUnit = TimeUnit.HOURS, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    void permitsByUnit() {}
+
+    @RateRule(
+        count = 3,
+        time = 2,
+        timeUnit = TimeUnit.MINUTES,
+        name = "places",
+        algorithm = Algorithm.CONCURRENCY_LIMIT)
+    void writtenPermits() {}
+
+    @RateLimiter(
+        cost = "2",
+        ban = @Ban,
+        rules = {
+          @RateRule(name = "failures", counts = Counts.FAILURES),
+          @RateRule(algorithm = Algorithm.CONCURRENCY_LIMIT),
+          @RateRule,
+          @RateRule(counts = Counts.SUCCESSES),
+          @RateRule(count = 100, name = "more-failures", counts = Counts.FAILURES)
+        })
+    void kinds() {}
+
+    @RateLimiter(cost = "5", resultCost = Rows.class, rules = @RateRule(count = 100))
+    @RateLimiter(key = "calls", rules = @RateRule)
+    List<Integer> rows() {
+      return List.of();
+    }
   }
 
   @Singleton
@@ -229,5 +299,14 @@ class RateLimiterReadingTest {
   static class Inheriting implements Contract {
     @Override
     public void call(int n) {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "RateLimiterReadingTest")
+  static class Rows implements ResultCost {
+    @Override
+    public int of(Object result) {
+      return ((List<?>) result).size();
+    }
   }
 }
