@@ -15,6 +15,7 @@ import io.limiter.core.store.Mode;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.redis.LimitStoreFactory;
+import io.limiter.micronaut.testing.StoreDecorator;
 import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.annotation.Value;
@@ -116,13 +117,10 @@ class BrokenStoreTest {
   @Singleton
   @Replaces(value = LimitStore.class, factory = LimitStoreFactory.class)
   @Requires(property = "spec.name", value = SPEC)
-  static class OwnStore implements LimitStore {
-
-    private final LimitStore store;
+  static class OwnStore extends StoreDecorator {
 
     OwnStore(@Value("${test.flaw}") Flaw flaw, @Value("${test.fallback}") boolean fallback) {
-      LimitStore flawed = new Flawed(flaw);
-      store = fallback ? new FallbackStore(flawed, new MemoryStore()) : flawed;
+      super(fallback ? new FallbackStore(new Flawed(flaw), new MemoryStore()) : new Flawed(flaw));
     }
 
     @Override
@@ -130,16 +128,6 @@ class BrokenStoreTest {
       return mode == Mode.PEEK
           ? new MemoryStore().decide(request, mode) // the start looks at it
           : store.decide(request, mode);
-    }
-
-    @Override
-    public CompletionStage<Void> reset(Collection<StateKey> keys) {
-      return store.reset(keys);
-    }
-
-    @Override
-    public void close() {
-      store.close();
     }
   }
 

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.LimitRequest;
-import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -13,6 +12,7 @@ import io.limiter.core.testing.ClusterGroup;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.exception.RateLimitExceededException;
+import io.limiter.micronaut.testing.StoreDecorator;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
@@ -33,7 +33,6 @@ import java.net.http.WebSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -76,8 +75,7 @@ class ConnectionOrderTest {
 
     @Override
     public LimitStore onCreated(BeanCreatedEvent<LimitStore> event) {
-      LimitStore store = event.getBean();
-      return new LimitStore() {
+      return new StoreDecorator(event.getBean()) {
         @Override
         public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
           CompletionStage<Verdict> decision = store.decide(request, mode);
@@ -85,16 +83,6 @@ class ConnectionOrderTest {
           return millis < 5
               ? decision
               : decision.thenCombineAsync(later(millis), (verdict, late) -> verdict);
-        }
-
-        @Override
-        public CompletionStage<Void> reset(Collection<StateKey> keys) {
-          return store.reset(keys);
-        }
-
-        @Override
-        public void close() {
-          store.close();
         }
       };
     }

@@ -2,15 +2,14 @@
 package io.limiter.micronaut.behaviour;
 
 import io.limiter.core.LimitRequest;
-import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.micronaut.testing.StoreDecorator;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
 import jakarta.inject.Singleton;
-import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
@@ -41,8 +40,7 @@ final class SlowStore implements BeanCreatedEventListener<LimitStore> {
 
   @Override
   public LimitStore onCreated(BeanCreatedEvent<LimitStore> event) {
-    LimitStore store = event.getBean();
-    return new LimitStore() {
+    return new StoreDecorator(event.getBean()) {
       @Override
       public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
         RuntimeException failing = failure.getAndSet(null);
@@ -65,13 +63,8 @@ final class SlowStore implements BeanCreatedEventListener<LimitStore> {
       }
 
       @Override
-      public CompletionStage<Void> reset(Collection<StateKey> keys) {
-        return store.reset(keys);
-      }
-
-      @Override
       public void close() {
-        store.close();
+        super.close();
         thread.shutdown();
       }
     };

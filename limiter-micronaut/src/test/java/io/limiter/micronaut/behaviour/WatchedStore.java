@@ -2,12 +2,11 @@
 package io.limiter.micronaut.behaviour;
 
 import io.limiter.core.LimitRequest;
-import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.micronaut.testing.StoreDecorator;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.Queue;
 import java.util.concurrent.CompletionStage;
@@ -15,13 +14,12 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A store that records the outcomes of its decisions. */
-final class WatchedStore implements LimitStore {
+final class WatchedStore extends StoreDecorator {
 
-  private final LimitStore store;
   private final Notes notes;
 
   WatchedStore(LimitStore store, Notes notes) {
-    this.store = store;
+    super(store);
     this.notes = notes;
   }
 
@@ -71,15 +69,5 @@ final class WatchedStore implements LimitStore {
               notes.decisions.add(new Decision(mode, begin, System.nanoTime()));
               notes.pending.decrementAndGet();
             });
-  }
-
-  @Override
-  public CompletionStage<Void> reset(Collection<StateKey> keys) {
-    return store.reset(keys);
-  }
-
-  @Override
-  public void close() {
-    store.close();
   }
 }

@@ -3,16 +3,15 @@ package io.limiter.micronaut.faults;
 
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.micronaut.testing.StoreDecorator;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
 import jakarta.inject.Singleton;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicLong;
@@ -43,21 +42,10 @@ final class Decisions implements BeanCreatedEventListener<LimitStore> {
 
   @Override
   public LimitStore onCreated(BeanCreatedEvent<LimitStore> event) {
-    LimitStore store = event.getBean();
-    return new LimitStore() {
+    return new StoreDecorator(event.getBean()) {
       @Override
       public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
         return store.decide(request, mode).whenComplete((verdict, failure) -> count(verdict));
-      }
-
-      @Override
-      public CompletionStage<Void> reset(Collection<StateKey> keys) {
-        return store.reset(keys);
-      }
-
-      @Override
-      public void close() {
-        store.close();
       }
     };
   }

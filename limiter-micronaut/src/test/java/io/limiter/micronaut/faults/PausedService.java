@@ -2,7 +2,6 @@
 package io.limiter.micronaut.faults;
 
 import io.limiter.core.LimitRequest;
-import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.AuditedStore;
@@ -15,6 +14,7 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.redis.LimitStoreFactory;
 import io.limiter.micronaut.testing.HttpService;
+import io.limiter.micronaut.testing.StoreDecorator;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Replaces;
@@ -26,7 +26,6 @@ import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -157,8 +156,7 @@ final class PausedService {
     @Bean(preDestroy = "close")
     @Replaces(value = LimitStore.class, factory = LimitStoreFactory.class)
     LimitStore store(AuditedStore audited, Endings endings) {
-      LimitStore store = new FallbackStore(audited, new MemoryStore());
-      return new LimitStore() {
+      return new StoreDecorator(new FallbackStore(audited, new MemoryStore())) {
         @Override
         public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
           long asked = System.nanoTime();
@@ -166,16 +164,6 @@ final class PausedService {
               .decide(request, mode)
               .whenComplete(
                   (verdict, failure) -> endings.count(verdict, System.nanoTime() - asked));
-        }
-
-        @Override
-        public CompletionStage<Void> reset(Collection<StateKey> keys) {
-          return store.reset(keys);
-        }
-
-        @Override
-        public void close() {
-          store.close();
         }
       };
     }

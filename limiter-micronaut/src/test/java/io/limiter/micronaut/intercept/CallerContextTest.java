@@ -4,7 +4,6 @@ package io.limiter.micronaut.intercept;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.LimitRequest;
-import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -12,6 +11,7 @@ import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.testing.Starts;
+import io.limiter.micronaut.testing.StoreDecorator;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
@@ -19,7 +19,6 @@ import io.micronaut.context.event.BeanCreatedEventListener;
 import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.core.propagation.PropagatedContextElement;
 import jakarta.inject.Singleton;
-import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -58,23 +57,12 @@ class CallerContextTest {
   static class LateStore implements BeanCreatedEventListener<LimitStore> {
     @Override
     public LimitStore onCreated(BeanCreatedEvent<LimitStore> event) {
-      LimitStore store = event.getBean();
-      return new LimitStore() {
+      return new StoreDecorator(event.getBean()) {
         @Override
         public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
           return CompletableFuture.supplyAsync(
                   () -> true, CompletableFuture.delayedExecutor(20, TimeUnit.MILLISECONDS))
               .thenCompose(late -> store.decide(request, mode));
-        }
-
-        @Override
-        public CompletionStage<Void> reset(Collection<StateKey> keys) {
-          return store.reset(keys);
-        }
-
-        @Override
-        public void close() {
-          store.close();
         }
       };
     }

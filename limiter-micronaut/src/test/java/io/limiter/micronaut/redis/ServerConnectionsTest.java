@@ -7,13 +7,13 @@ import static org.awaitility.Awaitility.await;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.testing.HttpService;
+import io.limiter.micronaut.testing.StoreDecorator;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
@@ -22,7 +22,6 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import jakarta.inject.Singleton;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -134,8 +133,7 @@ class ServerConnectionsTest {
 
     @Override
     public LimitStore onCreated(BeanCreatedEvent<LimitStore> event) {
-      LimitStore store = event.getBean();
-      return new LimitStore() {
+      return new StoreDecorator(event.getBean()) {
         @Override
         public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
           Thread asked = Thread.currentThread();
@@ -147,16 +145,6 @@ class ServerConnectionsTest {
                       decided.add(new Decided(asked, Thread.currentThread()));
                     }
                   });
-        }
-
-        @Override
-        public CompletionStage<Void> reset(Collection<StateKey> keys) {
-          return store.reset(keys);
-        }
-
-        @Override
-        public void close() {
-          store.close();
         }
       };
     }

@@ -2,7 +2,6 @@
 package io.limiter.micronaut.testing;
 
 import io.limiter.core.LimitRequest;
-import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -10,7 +9,6 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
 import jakarta.inject.Singleton;
-import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -29,22 +27,11 @@ public class RecordedDecisions implements BeanCreatedEventListener<LimitStore> {
 
   @Override
   public LimitStore onCreated(BeanCreatedEvent<LimitStore> event) {
-    LimitStore store = event.getBean();
-    return new LimitStore() {
+    return new StoreDecorator(event.getBean()) {
       @Override
       public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
         requests.add(request);
         return store.decide(request, mode);
-      }
-
-      @Override
-      public CompletionStage<Void> reset(Collection<StateKey> keys) {
-        return store.reset(keys);
-      }
-
-      @Override
-      public void close() {
-        store.close();
       }
     };
   }
