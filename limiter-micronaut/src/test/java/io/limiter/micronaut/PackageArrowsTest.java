@@ -59,6 +59,19 @@ class PackageArrowsTest {
   private static final String SUBJECT = ROOT + "subject..";
   private static final String THREAD = ROOT + "thread..";
 
+  private static String[] of(String... packages) {
+    return packages;
+  }
+
+  private static ArchRule independent(String[] packages, String... ofThese) {
+    return noClasses()
+        .that()
+        .resideInAnyPackage(packages)
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage(ofThese);
+  }
+
   /** Micronaut's processors write public classes beside ours. */
   private static final DescribedPredicate<JavaClass> WRITTEN_BY_HAND =
       DescribedPredicate.not(
@@ -94,49 +107,23 @@ class PackageArrowsTest {
    */
   @ArchTest
   static final ArchRule nothingThatSeesRequestsHasRegularExpressions =
-      noClasses()
-          .that()
-          .resideInAnyPackage(ADDRESS, CALL, DENIAL, HTTP, INTERCEPT, SUBJECT, THREAD)
-          .should()
-          .dependOnClassesThat()
-          .resideInAPackage("java.util.regex..");
+      independent(of(ADDRESS, CALL, DENIAL, HTTP, INTERCEPT, SUBJECT, THREAD), "java.util.regex..");
 
-  @ArchTest
-  static final ArchRule theGateKnowsNoGuard =
-      noClasses()
-          .that()
-          .resideInAPackage(HTTP)
-          .should()
-          .dependOnClassesThat()
-          .resideInAPackage(INTERCEPT);
+  @ArchTest static final ArchRule theGateKnowsNoGuard = independent(of(HTTP), INTERCEPT);
 
-  @ArchTest
-  static final ArchRule theGuardKnowsNoGate =
-      noClasses()
-          .that()
-          .resideInAPackage(INTERCEPT)
-          .should()
-          .dependOnClassesThat()
-          .resideInAPackage(HTTP);
+  @ArchTest static final ArchRule theGuardKnowsNoGate = independent(of(INTERCEPT), HTTP);
 
   @ArchTest
   static final ArchRule callersOfTheStoreDoNotKnowIt =
-      noClasses()
-          .that()
-          .resideInAnyPackage(CALL, HTTP, INTERCEPT, METADATA, PLAN, SUBJECT, THREAD)
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(
-              REDIS, "io.limiter.core.redis..", "io.limiter.core.memory..", "io.lettuce..");
+      independent(
+          of(CALL, HTTP, INTERCEPT, METADATA, PLAN, SUBJECT, THREAD),
+          REDIS,
+          "io.limiter.core.redis..",
+          "io.limiter.core.memory..",
+          "io.lettuce..");
 
   @ArchTest
-  static final ArchRule metadataKnowsNoCalls =
-      noClasses()
-          .that()
-          .resideInAPackage(METADATA)
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(CALL, HTTP, INTERCEPT);
+  static final ArchRule metadataKnowsNoCalls = independent(of(METADATA), CALL, HTTP, INTERCEPT);
 
   @ArchTest
   static final ArchRule onlyTheStartReadsMetadata =
@@ -150,30 +137,15 @@ class PackageArrowsTest {
 
   @ArchTest
   static final ArchRule aPlanKnowsNothingOfCalls =
-      noClasses()
-          .that()
-          .resideInAPackage(PLAN)
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(CALL, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
+      independent(of(PLAN), CALL, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
 
   @ArchTest
   static final ArchRule aCallKnowsNeitherGateNorGuard =
-      noClasses()
-          .that()
-          .resideInAPackage(CALL)
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
+      independent(of(CALL), ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
 
   @ArchTest
   static final ArchRule eventsKnowNeitherGateNorGuard =
-      noClasses()
-          .that()
-          .resideInAPackage(EVENT)
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
+      independent(of(EVENT), ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
 
   @ArchTest
   static final ArchRule onlyMetersKnowMicrometerAndOpenTelemetry =
@@ -186,21 +158,11 @@ class PackageArrowsTest {
 
   @ArchTest
   static final ArchRule metersKnowNeitherGateNorGuard =
-      noClasses()
-          .that()
-          .resideInAPackage(METRICS)
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
+      independent(of(METRICS), ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
 
   @ArchTest
   static final ArchRule theEndpointKnowsNeitherGateNorGuard =
-      noClasses()
-          .that()
-          .resideInAPackage(MANAGEMENT)
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, METRICS, REDIS);
+      independent(of(MANAGEMENT), ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, METRICS, REDIS);
 
   @ArchTest
   static final ArchRule onlyHealthAndTheEndpointKnowManagement =
@@ -213,32 +175,17 @@ class PackageArrowsTest {
 
   @ArchTest
   static final ArchRule whatHappensDoesNotKnowItsEvents =
-      noClasses()
-          .that()
-          .resideInAnyPackage(CALL, HTTP, INTERCEPT, PLAN, REDIS)
-          .should()
-          .dependOnClassesThat()
-          .resideInAPackage(EVENT);
+      independent(of(CALL, HTTP, INTERCEPT, PLAN, REDIS), EVENT);
 
   @ArchTest
   static final ArchRule theStoreDoesNotKnowItsCallers =
-      noClasses()
-          .that()
-          .resideInAPackage(REDIS)
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(
-              ANNOTATION, CALL, DENIAL, EXCEPTION, HTTP, INTERCEPT, METADATA, PLAN, SUBJECT);
+      independent(
+          of(REDIS), ANNOTATION, CALL, DENIAL, EXCEPTION, HTTP, INTERCEPT, METADATA, PLAN, SUBJECT);
 
   @ArchTest
   static final ArchRule denialsKnowNoPlanAndNoCall =
-      noClasses()
-          .that()
-          .resideInAPackage(DENIAL)
-          .should()
-          .dependOnClassesThat()
-          .resideInAnyPackage(
-              ANNOTATION, CALL, HTTP, INTERCEPT, METADATA, PLAN, REDIS, SUBJECT, THREAD);
+      independent(
+          of(DENIAL), ANNOTATION, CALL, HTTP, INTERCEPT, METADATA, PLAN, REDIS, SUBJECT, THREAD);
 
   @ArchTest
   static final ArchRule onlyTheEventLoopsFinderKnowsNetty =
