@@ -149,12 +149,8 @@ class ObeyRateLimitsTest {
       delimiter = '|',
       value = {
         "429 | Retry-After: 60",
-        "503 | Retry-After: 60",
         "403 | Retry-After: 60",
-        "429 | Retry-After: 1 ~ Retry-After: 60",
         "200 | RateLimit: \"a\";r=5;t=10 ~ RateLimit: \"b\";r=0;t=60",
-        "429 | RateLimit: \"a\";r=0;t=60",
-        "200 | RateLimit-Remaining: 0 ~ RateLimit-Reset: 60",
         "403 | X-RateLimit-Remaining: 0 ~ X-RateLimit-Reset: 60"
       })
   void aLongerPauseThanACallMayWaitIsAnErrorThatStatesIt(int status, String lines) {
@@ -173,16 +169,7 @@ class ObeyRateLimitsTest {
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
-      value = {
-        "200 | Retry-After: 60",
-        "404 | Retry-After: 60",
-        "429 | Retry-After: soon",
-        "429 | Retry-After: -5",
-        "429 | Retry-After: Wed, 21 Oct 2015 07:28:00 GMT",
-        "200 | RateLimit: \"a\";r=1;t=60",
-        "200 | RateLimit: nonsense;;;=\"",
-        "429 | X-Other: 60"
-      })
+      value = {"200 | Retry-After: 60", "429 | Retry-After: soon", "429 | X-Other: 60"})
   void otherResponsesAskForNoPause(int status, String lines) {
     Obedient client = client(Obedient.class);
     call(client, status, lines);

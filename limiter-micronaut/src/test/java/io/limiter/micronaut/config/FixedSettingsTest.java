@@ -23,7 +23,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,19 +35,14 @@ class FixedSettingsTest {
   private static final String MISTAKE = "limiter.gate.enabled = yess: set it to true or false";
   private static final String DIGEST = "0123456789abcdef".repeat(4);
 
-  private final RecordedLog log = RecordedLog.of(FixedSettings.class);
-  private final RecordedLog names = RecordedLog.of(UnknownSettings.class);
+  @AutoClose private final RecordedLog log = RecordedLog.of(FixedSettings.class);
+  @AutoClose private final RecordedLog names = RecordedLog.of(UnknownSettings.class);
+
+  @AutoClose
   private final RecordedLog refreshed =
       RecordedLog.ofInfo("io.limiter.micronaut.metadata.ConfiguredPolicies$PoliciesRefresh");
 
   @TempDir private Path directory;
-
-  @AfterEach
-  void stopListening() {
-    log.close();
-    names.close();
-    refreshed.close();
-  }
 
   @Test
   void aMistypedSwitchStopsTheStart() throws IOException {

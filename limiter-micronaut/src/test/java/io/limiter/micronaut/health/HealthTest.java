@@ -7,8 +7,6 @@ import static org.awaitility.Awaitility.await;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.AppenderBase;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.lettuce.core.RedisClient;
@@ -19,6 +17,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.testing.ClusterGroup;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.health.LimiterHealth.RedisUsers;
 import io.limiter.micronaut.testing.HttpService;
@@ -34,8 +33,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -247,12 +244,12 @@ class HealthTest {
   })
   void whereTheApplicationUsesRedisItsIndicatorStaysAndALineStatesWhatToSet(
       String property, String value, String user) throws IOException {
-    try (Lines lines = Lines.begin();
+    try (RecordedLog log = RecordedLog.ofInfo(RedisUsers.class);
         HttpService server = start(property, value)) {
       assertThat(readiness(server).statusCode()).isEqualTo(503);
       assertThat(indicators(server).at("/redis/status").asText()).isEqualTo("DOWN");
       assertThat(indicators(server).at("/limiter/status").asText()).isEqualTo("UP");
-      assertThat(lines.texts())
+      assertThat(log.messages())
           .containsExactly(
               "The health indicator of micronaut-redis stays enabled, since its clients are used by "
                   + user
@@ -262,7 +259,7 @@ class HealthTest {
 
   @Test
   void aConfiguredIndicatorIsKeptAndNotLogged() throws IOException {
-    try (Lines lines = Lines.begin()) {
+    try (RecordedLog log = RecordedLog.ofInfo(RedisUsers.class)) {
       try (HttpService server = start("redis.health.enabled", "true")) {
         assertThat(readiness(server).statusCode()).isEqualTo(503);
         assertThat(indicators(server).at("/redis/status").asText()).isEqualTo("DOWN");
@@ -273,7 +270,7 @@ class HealthTest {
         assertThat(indicators(server).has("redis")).isFalse();
         assertThat(indicators(server).has("limiter")).isTrue();
       }
-      assertThat(lines.texts()).isEmpty();
+      assertThat(log.messages()).isEmpty();
     }
   }
 
@@ -331,37 +328,5 @@ class HealthTest {
   void aMistypedSettingStopsTheStart() {
     assertThatThrownBy(() -> start("limiter.health.required", "perhaps").close())
         .hasStackTraceContaining("limiter.health.required = perhaps: set it to true or false");
-  }
-
-  /** What is logged of who uses Redis. */
-  private static final class Lines implements AutoCloseable {
-
-    private final Queue<ILoggingEvent> events = new ConcurrentLinkedQueue<>();
-    private final Logger logger = (Logger) LoggerFactory.getLogger(RedisUsers.class);
-    private final AppenderBase<ILoggingEvent> appender =
-        new AppenderBase<>() {
-          @Override
-          protected void append(ILoggingEvent event) {
-            events.add(event);
-          }
-        };
-
-    static Lines begin() {
-      Lines lines = new Lines();
-      lines.appender.start();
-      lines.logger.addAppender(lines.appender);
-      lines.logger.setLevel(Level.INFO);
-      return lines;
-    }
-
-    List<String> texts() {
-      return events.stream().map(ILoggingEvent::getFormattedMessage).toList();
-    }
-
-    @Override
-    public void close() {
-      logger.detachAppender(appender);
-      logger.setLevel(null);
-    }
   }
 }

@@ -42,13 +42,9 @@ class RateLimitFieldsTest {
 
   @Test
   void everyRuleOfTheVerdictHasAnItemWhateverThePolicyHolds() {
-    fields()
-        .write(
-            verdict(
-                Outcome.ALLOWED,
-                rule(MINUTE, 3, Duration.ofMillis(20_001), null),
-                rule(SHORT, 2, Duration.ofMillis(1_500), null)),
-            response);
+    admit(
+        rule(MINUTE, 3, Duration.ofMillis(20_001), null),
+        rule(SHORT, 2, Duration.ofMillis(1_500), null));
 
     assertThat(response.header("RateLimit-Policy"))
         .isEqualTo("\"10-per-60s\";q=10;w=60, \"half\";q=3");
@@ -179,11 +175,7 @@ class RateLimitFieldsTest {
   void noFieldOfAnotherLimitStaysBesideRetryAfter() {
     response.header("X-RateLimit-Remaining", "7").header("X-RateLimit-Reset", "5");
 
-    fields()
-        .writeDenial(
-            verdict(
-                Outcome.LIMITED, rule(MINUTE, 0, Duration.ofSeconds(20), Duration.ofSeconds(20))),
-            response);
+    deny(rule(MINUTE, 0, Duration.ofSeconds(20), Duration.ofSeconds(20)));
 
     assertThat(response.header("Retry-After")).isEqualTo("20");
     assertThat(response.getHeaders().names())
@@ -196,11 +188,7 @@ class RateLimitFieldsTest {
     response.header("RateLimit", "\"a\";r=5;t=9").header("RateLimit", "\"b\";r=1;t=9");
     response.header("Retry-After", "5").header("X-RateLimit-Remaining", "7");
 
-    fields()
-        .writeDenial(
-            verdict(
-                Outcome.LIMITED, rule(MINUTE, 0, Duration.ofSeconds(20), Duration.ofSeconds(20))),
-            response);
+    deny(rule(MINUTE, 0, Duration.ofSeconds(20), Duration.ofSeconds(20)));
 
     assertThat(response.getHeaders().getAll("RateLimit"))
         .containsExactly("\"10-per-60s\";r=0;t=20, \"a\";r=5;t=9, \"b\";r=1;t=9");
@@ -213,21 +201,9 @@ class RateLimitFieldsTest {
   /** Its time to fill; 20 at 6 a second take 3.3 s, which the field cannot express. */
   @Test
   void theWindowOfABucketIsTheTimeThatItTakesToFill() {
-    fields()
-        .write(
-            verdict(
-                Outcome.ALLOWED,
-                rule(
-                    TokenBucketRule.of(20, 5, Duration.ofSeconds(1)),
-                    3,
-                    Duration.ofMillis(200),
-                    null),
-                rule(
-                    TokenBucketRule.of(20, 6, Duration.ofSeconds(1)),
-                    3,
-                    Duration.ofMillis(167),
-                    null)),
-            response);
+    admit(
+        rule(TokenBucketRule.of(20, 5, Duration.ofSeconds(1)), 3, Duration.ofMillis(200), null),
+        rule(TokenBucketRule.of(20, 6, Duration.ofSeconds(1)), 3, Duration.ofMillis(167), null));
 
     assertThat(response.header("RateLimit-Policy"))
         .isEqualTo("\"20-at-5-per-1s\";q=20;w=4, \"20-at-6-per-1s\";q=20");
@@ -240,10 +216,7 @@ class RateLimitFieldsTest {
   void callsInFlightHaveNeitherAWindowNorATimeToWaitFor() {
     formats = Set.of(Format.DRAFT_11, Format.X_RATE_LIMIT);
 
-    fields()
-        .writeDenial(
-            verdict(Outcome.LIMITED, inFlight(), rule(MINUTE, 3, Duration.ofMillis(20_001), null)),
-            response);
+    deny(inFlight(), rule(MINUTE, 3, Duration.ofMillis(20_001), null));
 
     assertThat(response.header("RateLimit-Policy"))
         .isEqualTo("\"3-in-flight\";q=3;qu=\"concurrent-requests\", \"10-per-60s\";q=10;w=60");
@@ -259,13 +232,7 @@ class RateLimitFieldsTest {
   void anotherDenialStatesTheLeastWait() {
     formats = Set.of(Format.DRAFT_11, Format.X_RATE_LIMIT);
 
-    fields()
-        .writeDenial(
-            verdict(
-                Outcome.LIMITED,
-                inFlight(),
-                rule(MINUTE, 0, Duration.ofSeconds(9), Duration.ofSeconds(9))),
-            response);
+    deny(inFlight(), rule(MINUTE, 0, Duration.ofSeconds(9), Duration.ofSeconds(9)));
 
     assertThat(response.header("Retry-After")).isEqualTo("9");
     assertThat(response.header("X-RateLimit-Limit")).isEqualTo("10");
@@ -316,13 +283,7 @@ class RateLimitFieldsTest {
   void olderFieldsStateTheRuleWithTheFewestUnitsLeft() {
     formats = Set.of(Format.DRAFT_11, Format.X_RATE_LIMIT);
 
-    fields()
-        .write(
-            verdict(
-                Outcome.ALLOWED,
-                rule(HOUR, 4, Duration.ofHours(1), null),
-                rule(MINUTE, 3, Duration.ofSeconds(5), null)),
-            response);
+    admit(rule(HOUR, 4, Duration.ofHours(1), null), rule(MINUTE, 3, Duration.ofSeconds(5), null));
 
     assertThat(response.header("X-RateLimit-Limit")).isEqualTo("10");
     assertThat(response.header("X-RateLimit-Remaining")).isEqualTo("3");
@@ -333,14 +294,10 @@ class RateLimitFieldsTest {
   void theLongestWaitOfTheDenyingRulesIsStatedEvenIfAnotherHasFewerLeft() {
     formats = Set.of(Format.DRAFT_11, Format.X_RATE_LIMIT);
 
-    fields()
-        .writeDenial(
-            verdict(
-                Outcome.LIMITED,
-                rule(SHORT, 0, Duration.ofSeconds(1), null),
-                rule(MINUTE, 1, Duration.ofSeconds(9), Duration.ofSeconds(9)),
-                rule(HOUR, 2, Duration.ofSeconds(70), Duration.ofSeconds(70))),
-            response);
+    deny(
+        rule(SHORT, 0, Duration.ofSeconds(1), null),
+        rule(MINUTE, 1, Duration.ofSeconds(9), Duration.ofSeconds(9)),
+        rule(HOUR, 2, Duration.ofSeconds(70), Duration.ofSeconds(70)));
 
     assertThat(response.header("X-RateLimit-Limit")).isEqualTo("20");
     assertThat(response.header("X-RateLimit-Reset")).isEqualTo("70");
@@ -349,9 +306,7 @@ class RateLimitFieldsTest {
 
   @Test
   void aWaitOfNoTimeIsASecond() {
-    fields()
-        .writeDenial(
-            verdict(Outcome.LIMITED, rule(MINUTE, 0, Duration.ZERO, Duration.ZERO)), response);
+    deny(rule(MINUTE, 0, Duration.ZERO, Duration.ZERO));
 
     assertThat(response.header("Retry-After")).isEqualTo("1");
   }
@@ -397,6 +352,14 @@ class RateLimitFieldsTest {
             response);
 
     assertThat(response.header("X-RateLimit-Reset")).isEqualTo(reset);
+  }
+
+  private void admit(RuleVerdict... rules) {
+    fields().write(verdict(Outcome.ALLOWED, rules), response);
+  }
+
+  private void deny(RuleVerdict... rules) {
+    fields().writeDenial(verdict(Outcome.LIMITED, rules), response);
   }
 
   private static Verdict verdict(Outcome outcome, RuleVerdict... rules) {

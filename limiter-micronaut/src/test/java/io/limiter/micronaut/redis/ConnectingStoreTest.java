@@ -3,7 +3,6 @@ package io.limiter.micronaut.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
@@ -11,7 +10,6 @@ import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
@@ -114,15 +112,5 @@ class ConnectingStoreTest {
           .succeedsWithin(Duration.ofSeconds(10))
           .matches(verdict -> verdict.decidedBy() == DecidedBy.STORE);
     }
-  }
-
-  private record Attempted(CompletionStage<Boolean> firstAttempt) implements ConnectionSource {
-    @Override
-    public RedisClusterAsyncCommands<byte[], byte[]> commands() {
-      throw new AssertionError("not called");
-    }
-
-    @Override
-    public void close() {}
   }
 }
