@@ -3,6 +3,10 @@ package io.limiter.micronaut.behaviour;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.subject.ClientAddress;
 import io.micronaut.context.annotation.Replaces;
@@ -10,9 +14,18 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.convert.ConversionContext;
 import io.micronaut.core.convert.TypeConverter;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.HttpStatus;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Error;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.QueryValue;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -160,6 +173,87 @@ class BrokenSubjectsTest {
     @Override
     public Optional<Order> convert(CharSequence how, Class<Order> type, ConversionContext context) {
       return Optional.of(new Order(how.toString()));
+    }
+  }
+
+  /** Limited by code that fails, each in another way. */
+  @Controller("/broken")
+  @Requires(property = "spec.name", value = BrokenSubjectsTest.SPEC)
+  static class BrokenSubjectRoutes {
+
+    final AtomicInteger entered = new AtomicInteger();
+
+    @Get("/resolver")
+    @RateLimiter(resolver = BrokenSubjectsTest.Tenant.class, rules = @RateRule(count = 9))
+    String resolver() {
+      return entered();
+    }
+
+    @Get("/resolver/stage")
+    @RateLimiter(resolver = BrokenSubjectsTest.Tenant.class, rules = @RateRule(count = 9))
+    CompletionStage<String> stage() {
+      return CompletableFuture.completedFuture(entered());
+    }
+
+    /** The rule that could count does not either. */
+    @Get("/resolver/with-address")
+    @RateLimiter(limitType = LimitType.IP, rules = @RateRule(count = 9))
+    @RateLimiter(resolver = BrokenSubjectsTest.Tenant.class, rules = @RateRule(count = 9))
+    String withAddress() {
+      return entered();
+    }
+
+    @Get("/resolver/by-argument")
+    @RateLimiter(subject = "#{how}", rules = @RateRule(count = 9))
+    @RateLimiter(resolver = BrokenSubjectsTest.Tenant.class, rules = @RateRule(count = 9))
+    String byArgument(@QueryValue String how) {
+      return entered();
+    }
+
+    @Get("/resolver/duplicate")
+    @RateLimiter(resolver = BrokenSubjectsTest.Tenant.class, preventDuplicate = true)
+    String duplicate() {
+      return entered();
+    }
+
+    @Get("/address")
+    @RateRule(count = 9)
+    String address() {
+      return entered();
+    }
+
+    @Get("/expression")
+    @RateLimiter(subject = "#{order.owner()}", rules = @RateRule(count = 9))
+    String expression(@QueryValue("how") BrokenSubjectsTest.Order order) {
+      return entered();
+    }
+
+    @Get("/expression/stage")
+    @RateLimiter(subject = "#{order.owner()}", rules = @RateRule(count = 9))
+    CompletionStage<String> expressionStage(@QueryValue("how") BrokenSubjectsTest.Order order) {
+      return CompletableFuture.completedFuture(entered());
+    }
+
+    @Get("/expression/duplicate-key")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(key = "#{order.owner()}"))
+    String duplicateKey(@QueryValue("how") BrokenSubjectsTest.Order order) {
+      return entered();
+    }
+
+    @Get("/cut")
+    @RateLimiter(subject = "#{text.substring(1, 2)}", rules = @RateRule(count = 9))
+    String cut(@QueryValue String text) {
+      return entered();
+    }
+
+    private String entered() {
+      entered.incrementAndGet();
+      return "ok";
+    }
+
+    @Error(global = true)
+    HttpResponse<String> handled(BrokenSubjectsTest.TenantException failure) {
+      return HttpResponse.status(HttpStatus.I_AM_A_TEAPOT).body("handled: " + failure.getMessage());
     }
   }
 }

@@ -118,10 +118,7 @@ class GateDifferencesTest {
   }
 
   private static int submit(TestServer server, String header, String value) {
-    return server
-        .exchange(
-            "POST", "/doors/released", WHOLE, "Content-Type", "application/json", header, value)
-        .statusCode();
+    return server.post("/doors/released", WHOLE, header, value).statusCode();
   }
 
   @Test

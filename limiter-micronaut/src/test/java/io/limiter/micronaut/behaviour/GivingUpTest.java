@@ -8,10 +8,8 @@ import static org.awaitility.Awaitility.await;
 
 import io.limiter.micronaut.testing.StatedCallers;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.Socket;
 import java.net.http.HttpResponse;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
@@ -101,13 +99,7 @@ class GivingUpTest extends WaitingCaller {
   /** Waits until the queue is full, goes away with RST, and waits until it has room. */
   private void leaveWhileWaiting(String route) throws IOException {
     int before = server.keys().all().hashCode();
-    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
-      client
-          .getOutputStream()
-          .write(
-              "GET %s HTTP/1.1\r\nHost: localhost\r\n%s: %s\r\n\r\n"
-                  .formatted(path(route, caller), StatedCallers.ADDRESS, caller)
-                  .getBytes(StandardCharsets.US_ASCII));
+    try (Socket client = server.open(path(route, caller), StatedCallers.ADDRESS, caller)) {
       await().atMost(PATIENCE).until(() -> server.keys().all().hashCode() != before);
       int waiting = server.keys().all().hashCode();
       client.setSoLinger(true, 0);
@@ -119,12 +111,7 @@ class GivingUpTest extends WaitingCaller {
   /** As messages that are sent independently of the request. */
   @Test
   void callsThatAnAnsweredRequestLeavesBehindAreNotGivenUp() throws IOException {
-    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
-      client
-          .getOutputStream()
-          .write(
-              "GET /waiting/left-behind HTTP/1.1\r\nHost: localhost\r\n\r\n"
-                  .getBytes(StandardCharsets.US_ASCII));
+    try (Socket client = server.open("/waiting/left-behind")) {
       assertThat(client.getInputStream().read()).isEqualTo('H');
       client.setSoLinger(true, 0);
     }

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A bean that an expression asks: what stands before a dot is the household. */
 @Singleton
-@Requires(property = "spec.name", value = SubjectRoutes.SPEC)
+@Requires(property = "spec.name", value = SubjectsTest.SubjectRoutes.SPEC)
 class Household {
 
   public @Nullable String of(@Nullable String who) {

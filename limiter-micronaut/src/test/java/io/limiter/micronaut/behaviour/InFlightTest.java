@@ -332,14 +332,7 @@ class InFlightTest extends WithAndWithoutGate {
   }
 
   private CompletableFuture<HttpResponse<String>> post(String route, String json) {
-    return server.exchangeAsync(
-        "POST",
-        path(route),
-        json,
-        "Content-Type",
-        "application/json",
-        StatedCallers.ADDRESS,
-        caller);
+    return server.postAsync(path(route), json, StatedCallers.ADDRESS, caller);
   }
 
   private String path(String route) {
@@ -349,13 +342,7 @@ class InFlightTest extends WithAndWithoutGate {
   /** Calls, and goes away with RST once the call runs, as when a machine is switched off. */
   private void leave(String route) throws IOException {
     int before = calls.count();
-    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
-      client
-          .getOutputStream()
-          .write(
-              "GET %s HTTP/1.1\r\nHost: localhost\r\n%s: %s\r\n\r\n"
-                  .formatted(path(route), StatedCallers.ADDRESS, caller)
-                  .getBytes(StandardCharsets.US_ASCII));
+    try (Socket client = server.open(path(route), StatedCallers.ADDRESS, caller)) {
       await().atMost(PATIENCE).until(() -> calls.count() == before + 1);
       client.setSoLinger(true, 0);
     }

@@ -14,14 +14,11 @@ import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.call.AdmissionControl;
-import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,13 +81,7 @@ class LeavingWaitersTest {
       for (int left = 0; left < clients; left += 100) {
         List<Socket> waiting = new ArrayList<>();
         for (int i = 0; i < 100; i++) {
-          Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port());
-          client
-              .getOutputStream()
-              .write(
-                  "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n"
-                      .formatted(HttpService.path("/queue"))
-                      .getBytes(StandardCharsets.US_ASCII));
+          Socket client = server.open("/queue");
           client.setSoLinger(true, 0);
           waiting.add(client);
         }

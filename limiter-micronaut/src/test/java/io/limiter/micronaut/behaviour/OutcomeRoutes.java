@@ -16,8 +16,6 @@ import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.QueryValue;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -69,18 +67,6 @@ class OutcomeRoutes {
     return end.end();
   }
 
-  @Get("/failures/stage")
-  @RateRule(count = 2, time = HOUR, counts = Counts.FAILURES)
-  CompletionStage<HttpResponse<String>> stage(@QueryValue End end) {
-    return CompletableFuture.supplyAsync(end::end);
-  }
-
-  @Get("/failures/mono")
-  @RateRule(count = 2, time = HOUR, counts = Counts.FAILURES)
-  Mono<HttpResponse<String>> mono(@QueryValue End end) {
-    return Mono.fromCallable(end::end);
-  }
-
   @Get("/failures/argument")
   @RateLimiter(
       subject = "#{who}",
@@ -93,12 +79,6 @@ class OutcomeRoutes {
   @RateRule(count = 2, time = HOUR, counts = Counts.FAILURES)
   Flux<String> flux(@QueryValue End end) {
     return Flux.just("items ").concatWith(Mono.fromCallable(() -> end.end().body()));
-  }
-
-  @Get("/failures/flux-throws")
-  @RateRule(count = 2, time = HOUR, counts = Counts.FAILURES)
-  Flux<String> fluxThrows(@QueryValue End end) {
-    return Flux.just(end.end().body());
   }
 
   @Post("/failures/body")
@@ -114,16 +94,10 @@ class OutcomeRoutes {
     return end.end();
   }
 
-  @Get("/successes/sync")
+  @Get("/successes")
   @RateRule(count = 2, time = HOUR, counts = Counts.SUCCESSES)
   HttpResponse<String> successes(@QueryValue End end) {
     return end.end();
-  }
-
-  @Get("/successes/mono")
-  @RateRule(count = 2, time = HOUR, counts = Counts.SUCCESSES)
-  Mono<HttpResponse<String>> successesOfMono(@QueryValue End end) {
-    return Mono.fromCallable(end::end);
   }
 
   /** All three kinds in one decision. */

@@ -6,12 +6,31 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.testing.HttpService;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.HttpStatus;
+import io.micronaut.http.annotation.Body;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Error;
+import io.micronaut.http.annotation.Post;
+import io.micronaut.http.annotation.QueryValue;
+import io.micronaut.http.server.exceptions.ExceptionHandler;
+import jakarta.inject.Singleton;
 import java.io.IOException;
-import java.net.InetAddress;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,6 +38,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 
 /** Which statuses release a submission, where the annotation lists them, and where none does. */
 class ReleaseOnTest extends WithAndWithoutGate {
@@ -125,21 +146,18 @@ class ReleaseOnTest extends WithAndWithoutGate {
   @ParameterizedTest
   @CsvSource({"payments, true", "payments, false", "payments/never, true", "payments/never, false"})
   void aSubmissionThatNeverCameWholeMayBeMade(String route, boolean reset) throws IOException {
-    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
-      client
-          .getOutputStream()
-          .write(
-              """
-              POST %s HTTP/1.1\r
-              Host: localhost\r
-              Content-Type: application/json\r
-              Content-Length: 100\r
-              Idempotency-Key: "half"\r
-              \r
-              {"half\
-              """
-                  .formatted(HttpService.path("/release-on/" + route))
-                  .getBytes(StandardCharsets.US_ASCII));
+    String half =
+        """
+        POST %s HTTP/1.1\r
+        Host: localhost\r
+        Content-Type: application/json\r
+        Content-Length: 100\r
+        Idempotency-Key: "half"\r
+        \r
+        {"half\
+        """
+            .formatted(HttpService.path("/release-on/" + route));
+    try (Socket client = server.openWith(half)) {
       if (gate) {
         await().until(() -> server.keys().all().size() == 1);
       }
@@ -151,16 +169,7 @@ class ReleaseOnTest extends WithAndWithoutGate {
   }
 
   private int pay(String route) {
-    return server
-        .exchange(
-            "POST",
-            "/release-on/" + route,
-            "{\"a\":1}",
-            "Content-Type",
-            "application/json",
-            "Idempotency-Key",
-            "half")
-        .statusCode();
+    return server.post("/release-on/" + route, "{\"a\":1}", "Idempotency-Key", "half").statusCode();
   }
 
   private int bind(String route, String body) {
@@ -173,5 +182,249 @@ class ReleaseOnTest extends WithAndWithoutGate {
 
   private int submit(String route, Ending end, int status) {
     return submit(route + "?end=" + end + "&status=" + status);
+  }
+
+  /** How a call of {@link ReleaseOnRoutes} ends: by a status, or an exception that becomes one. */
+  enum Ending {
+    RETURNED,
+    /** By an {@link Error} method. */
+    MAPPED,
+    /** By an {@link ExceptionHandler}. */
+    HANDLED,
+    /** By no handler, so the status is 500. */
+    UNEXPECTED;
+
+    /** Returns the answer of this status, or throws what becomes one. */
+    HttpResponse<String> end(int status) {
+      if (this != RETURNED) {
+        throw exception(status);
+      }
+      return answer(status);
+    }
+
+    RuntimeException exception(int status) {
+      return switch (this) {
+        case MAPPED -> new MappedException(status);
+        case HANDLED -> new HandledException(status);
+        case UNEXPECTED, RETURNED -> new IllegalStateException("unexpected");
+      };
+    }
+
+    private static HttpResponse<String> answer(int status) {
+      return HttpResponse.<String>status(HttpStatus.valueOf(status)).body("");
+    }
+
+    static final class MappedException extends RuntimeException {
+      private static final long serialVersionUID = 1L;
+      private final int status;
+
+      MappedException(int status) {
+        this.status = status;
+      }
+    }
+
+    static final class HandledException extends RuntimeException {
+      private static final long serialVersionUID = 1L;
+      private final int status;
+
+      HandledException(int status) {
+        this.status = status;
+      }
+    }
+
+    @Controller
+    @Requires(property = "spec.name", value = ReleaseOnRoutes.SPEC)
+    static class Mapper {
+      @Error(global = true)
+      HttpResponse<String> mapped(MappedException e) {
+        return answer(e.status);
+      }
+    }
+
+    @Singleton
+    @Requires(property = "spec.name", value = ReleaseOnRoutes.SPEC)
+    static class Handler implements ExceptionHandler<HandledException, HttpResponse<?>> {
+      @Override
+      public HttpResponse<?> handle(
+          @SuppressWarnings("rawtypes") HttpRequest request, HandledException e) {
+        return answer(e.status);
+      }
+    }
+  }
+
+  /** Submissions of an address that are released by some statuses only, or by none. */
+  @Controller("/release-on")
+  @Requires(property = "spec.name", value = ReleaseOnRoutes.SPEC)
+  static class ReleaseOnRoutes {
+
+    /** Of a caller, by these statuses only. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(time = 60),
+        duplicate =
+            @Duplicate(
+                releaseOn = {422, 503},
+                by = DuplicateBy.CALLER))
+    @interface ReleasedOn422And503 {}
+
+    /** By this status only. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(time = 60),
+        duplicate = @Duplicate(releaseOn = 500))
+    @interface ReleasedOn500 {}
+
+    /** Of a caller, and kept whatever happens. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(time = 60),
+        duplicate = @Duplicate(releaseOnFailure = false, by = DuplicateBy.CALLER))
+    @interface NeverReleased {}
+
+    static final String SPEC = "ReleaseOn";
+
+    @Post("/sync")
+    @ReleasedOn422And503
+    HttpResponse<String> sync(@QueryValue ReleaseOnTest.Ending end, @QueryValue int status) {
+      return end.end(status);
+    }
+
+    @Post("/stage")
+    @ReleasedOn422And503
+    CompletionStage<HttpResponse<String>> stage(
+        @QueryValue ReleaseOnTest.Ending end, @QueryValue int status) {
+      return CompletableFuture.supplyAsync(() -> end.end(status));
+    }
+
+    @Post("/stage-throws")
+    @ReleasedOn422And503
+    CompletionStage<HttpResponse<String>> stageThrows(
+        @QueryValue ReleaseOnTest.Ending end, @QueryValue int status) {
+      return CompletableFuture.completedFuture(end.end(status));
+    }
+
+    @Post("/mono")
+    @ReleasedOn422And503
+    Mono<HttpResponse<String>> mono(@QueryValue ReleaseOnTest.Ending end, @QueryValue int status) {
+      return Mono.fromCallable(() -> end.end(status));
+    }
+
+    /** Throws before there is a stream. */
+    @Post("/flux-throws")
+    @ReleasedOn422And503
+    Flux<Integer> fluxThrows(@QueryValue ReleaseOnTest.Ending end, @QueryValue int status) {
+      throw end.exception(status);
+    }
+
+    /** Fails within its stream. */
+    @Post("/flux")
+    @ReleasedOn422And503
+    Flux<Integer> flux(@QueryValue ReleaseOnTest.Ending end, @QueryValue int status) {
+      return Flux.error(end.exception(status));
+    }
+
+    @Post("/500/sync")
+    @ReleasedOn500
+    String sync500() {
+      throw ReleaseOnTest.Ending.UNEXPECTED.exception(500);
+    }
+
+    @Post("/500/stage")
+    @ReleasedOn500
+    CompletionStage<String> stage500() {
+      return CompletableFuture.failedFuture(ReleaseOnTest.Ending.UNEXPECTED.exception(500));
+    }
+
+    @Post("/500/mono")
+    @ReleasedOn500
+    Mono<String> mono500() {
+      return Mono.error(ReleaseOnTest.Ending.UNEXPECTED.exception(500));
+    }
+
+    @Post("/500/flux")
+    @ReleasedOn500
+    Flux<Integer> flux500() {
+      return Flux.error(ReleaseOnTest.Ending.UNEXPECTED.exception(500));
+    }
+
+    @Post("/500/flux-begun")
+    @ReleasedOn500
+    Flux<Integer> fluxBegun500() {
+      return Flux.concat(Flux.just(1), Flux.error(ReleaseOnTest.Ending.UNEXPECTED.exception(500)));
+    }
+
+    @Post("/never/sync")
+    @NeverReleased
+    HttpResponse<String> neverSync(@QueryValue ReleaseOnTest.Ending end, @QueryValue int status) {
+      return end.end(status);
+    }
+
+    @Post("/never/stage")
+    @NeverReleased
+    CompletionStage<HttpResponse<String>> neverStage(
+        @QueryValue ReleaseOnTest.Ending end, @QueryValue int status) {
+      return CompletableFuture.supplyAsync(() -> end.end(status));
+    }
+
+    @Post("/never/mono")
+    @NeverReleased
+    Mono<HttpResponse<String>> neverMono(
+        @QueryValue ReleaseOnTest.Ending end, @QueryValue int status) {
+      return Mono.fromCallable(() -> end.end(status));
+    }
+
+    @Post("/never/flux")
+    @NeverReleased
+    Flux<Integer> neverFlux(@QueryValue ReleaseOnTest.Ending end, @QueryValue int status) {
+      return Flux.error(end.exception(status));
+    }
+
+    @Post("/payments")
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(time = 24 * 3_600),
+        duplicate =
+            @Duplicate(
+                by = DuplicateBy.IDEMPOTENCY_KEY,
+                releaseOn = {402, 500, 503}))
+    String pay(@Body Map<String, Integer> body) {
+      return "paid";
+    }
+
+    @Post("/payments/never")
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(time = 24 * 3_600),
+        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, releaseOnFailure = false))
+    String payNever(@Body Map<String, Integer> body) {
+      return "paid";
+    }
+
+    @Post("/bound/400")
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(time = 60),
+        duplicate = @Duplicate(releaseOn = 400, by = DuplicateBy.CALLER))
+    String boundOn400(@Body Map<String, List<Integer>> body) {
+      return "ok";
+    }
+
+    @Post("/bound/500")
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(time = 60),
+        duplicate = @Duplicate(releaseOn = 500, by = DuplicateBy.CALLER))
+    String boundOn500(@Body Map<String, List<Integer>> body) {
+      return "ok";
+    }
+
+    @Post("/bound/never")
+    @NeverReleased
+    String boundNever(@Body Map<String, List<Integer>> body) {
+      return "ok";
+    }
   }
 }

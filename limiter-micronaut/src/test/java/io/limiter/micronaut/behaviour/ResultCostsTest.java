@@ -4,12 +4,27 @@ package io.limiter.micronaut.behaviour;
 import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.ResultCost;
 import io.limiter.micronaut.testing.StatedCallers;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.QueryValue;
+import jakarta.inject.Singleton;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.net.http.HttpResponse;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Mono;
 
 /** A call takes its estimated cost, and its actual cost is computed from its result. */
 class ResultCostsTest extends WithAndWithoutGate {
@@ -53,5 +68,59 @@ class ResultCostsTest extends WithAndWithoutGate {
   private static int left(HttpResponse<String> admitted) {
     assertThat(admitted.statusCode()).as(admitted.body()).isEqualTo(200);
     return Integer.parseInt(field(admitted, "RateLimit").replaceFirst(".*;r=(\\d+);.*", "$1"));
+  }
+
+  /** Routes whose calls cost what they return, of a hundred an hour; ten are estimated. */
+  @Controller("/result-costs")
+  @Requires(property = "spec.name", value = ResultCostRoutes.SPEC)
+  static class ResultCostRoutes {
+
+    /** A hundred rows an hour. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @RateLimiter(
+        key = "rows",
+        cost = "10",
+        resultCost = Rows.class,
+        rules = @RateRule(count = 100, time = HOUR))
+    @interface ByRows {}
+
+    static final String SPEC = "ResultCosts";
+
+    private static final int HOUR = 3_600;
+
+    @Get("/rows")
+    @ByRows
+    List<Integer> rows(@QueryValue int n) {
+      return list(n);
+    }
+
+    @Get("/rows-later")
+    @ByRows
+    CompletionStage<List<Integer>> rowsLater(@QueryValue int n) {
+      return CompletableFuture.supplyAsync(() -> list(n));
+    }
+
+    @Get("/rows-mono")
+    @ByRows
+    Mono<List<Integer>> rowsMono(@QueryValue int n) {
+      return Mono.fromCallable(() -> list(n));
+    }
+
+    private static List<Integer> list(int n) {
+      return IntStream.range(0, n).boxed().toList();
+    }
+
+    @Singleton
+    @Requires(property = "spec.name", value = SPEC)
+    static class Rows implements ResultCost {
+      @Override
+      public int of(Object result) {
+        int rows = ((List<?>) result).size();
+        if (rows == 66) {
+          throw new IllegalStateException("66 rows");
+        }
+        return rows == 77 ? -1 : rows;
+      }
+    }
   }
 }

@@ -171,6 +171,7 @@ class SocketCallersTest {
         assertThat(answers.poll(20, TimeUnit.SECONDS)).isEqualTo("done message " + i);
       }
       client.sendClose(WebSocket.NORMAL_CLOSURE, "").join();
+      assertThat(answers.poll(20, TimeUnit.SECONDS)).isEqualTo("closed 1000");
     }
   }
 

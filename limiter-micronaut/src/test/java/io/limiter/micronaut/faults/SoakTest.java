@@ -5,6 +5,9 @@ import static io.limiter.core.faults.FaultBench.pass;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.ScanIterator;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.limiter.core.DecidedBy;
 import io.limiter.micronaut.behaviour.LoggedWarnings;
 import io.netty.buffer.ByteBufAllocator;
@@ -12,8 +15,10 @@ import io.netty.util.ResourceLeakDetector;
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -160,6 +165,37 @@ class SoakTest {
     } catch (DateTimeParseException e) {
       throw new IllegalArgumentException(
           "-D%s=%s is no duration: say PT90S, PT10M or PT1H".formatted(TIME, text), e);
+    }
+  }
+
+  /** What is stored in a Redis that only one service uses. */
+  static final class KeysOfRedis implements AutoCloseable {
+
+    /** As PTTL answers of a key that stays. */
+    private static final long NEVER = -1;
+
+    private final RedisClient client;
+    private final StatefulRedisConnection<String, String> connection;
+
+    KeysOfRedis(String uri) {
+      client = RedisClient.create(uri);
+      connection = client.connect();
+    }
+
+    /** How many there are. */
+    long all() {
+      return connection.sync().dbsize();
+    }
+
+    List<String> withoutExpiry() {
+      Stream<String> keys = ScanIterator.scan(connection.sync()).stream();
+      return keys.filter(key -> connection.sync().pttl(key) == NEVER).toList();
+    }
+
+    @Override
+    public void close() {
+      connection.close();
+      client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
     }
   }
 }

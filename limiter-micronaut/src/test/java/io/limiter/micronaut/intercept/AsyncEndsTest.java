@@ -7,7 +7,6 @@ import static org.awaitility.Awaitility.await;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.LimitType;
-import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.testing.Starts;
@@ -58,23 +57,17 @@ class AsyncEndsTest {
     final AtomicInteger ended = new AtomicInteger();
 
     @Async("closed")
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        rules = @RateRule(count = 1, algorithm = Algorithm.CONCURRENCY_LIMIT))
+    @RateRule(count = 1, limitType = LimitType.GLOBAL, algorithm = Algorithm.CONCURRENCY_LIMIT)
     void neverBegun() {}
 
     @Async(TaskExecutors.IO)
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        rules = @RateRule(count = 2, time = 60, counts = Counts.FAILURES))
+    @RateRule(count = 2, limitType = LimitType.GLOBAL, counts = Counts.FAILURES)
     void failures(boolean fail) {
       run(fail);
     }
 
     @Async(TaskExecutors.IO)
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        rules = @RateRule(count = 2, time = 60, counts = Counts.SUCCESSES))
+    @RateRule(count = 2, limitType = LimitType.GLOBAL, counts = Counts.SUCCESSES)
     void successes(boolean fail) {
       run(fail);
     }

@@ -265,7 +265,7 @@ class LimitsEndpointTest {
   }
 
   private static HttpResponse<String> send(HttpService to, String path, String body) {
-    return to.exchange("POST", path, body, "X-User", "root", "Content-Type", "application/json");
+    return to.post(path, body, "X-User", "root");
   }
 
   private static JsonNode write(HttpService to, String path, String body) {
@@ -916,14 +916,8 @@ class LimitsEndpointTest {
   @Test
   void aPrincipalCannotForgeALine() {
     HttpService one = memory();
-    one.exchange(
-        "POST",
-        "/limits/search/reset",
-        "{\"address\": \"192.0.2.1\"}",
-        "X-User",
-        "eve\" change=nothing",
-        "Content-Type",
-        "application/json");
+    one.post(
+        "/limits/search/reset", "{\"address\": \"192.0.2.1\"}", "X-User", "eve\" change=nothing");
     assertThat(log.messages().get(0)).startsWith("who=\"eve' change=nothing\" change=reset ");
     assertThat(LogThrottle.oneLine("a\nb\u2028c\u202ed", 9)).isEqualTo("a?b?c?d");
   }

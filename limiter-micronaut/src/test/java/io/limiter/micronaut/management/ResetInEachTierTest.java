@@ -120,12 +120,7 @@ class ResetInEachTierTest {
 
   private static JsonNode change(HttpService server, String path, String tier) {
     HttpResponse<String> answer =
-        server.exchange(
-            "POST",
-            "/limits/" + path,
-            "{\"user\": \"ada\", \"tier\": \"%s\"}".formatted(tier),
-            "Content-Type",
-            "application/json");
+        server.post("/limits/" + path, "{\"user\": \"ada\", \"tier\": \"%s\"}".formatted(tier));
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
     return json(answer.body());
   }

@@ -7,17 +7,21 @@ import io.limiter.core.testing.Ports;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.runtime.server.EmbeddedServer;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** A server on a free port with the test beans of one specification, and a client of it. */
 public class HttpService implements AutoCloseable {
@@ -127,16 +131,22 @@ public class HttpService implements AutoCloseable {
     return send(request("GET", path, "", headers));
   }
 
-  public HttpResponse<String> post(String path, String json) {
-    return send(request("POST", path, json, "Content-Type", "application/json"));
+  public HttpResponse<String> post(String path, String json, String... headers) {
+    return send(request("POST", path, json, withJson(headers)));
   }
 
   public CompletableFuture<HttpResponse<String>> getAsync(String path, String... headers) {
     return exchangeAsync("GET", path, "", headers);
   }
 
-  public CompletableFuture<HttpResponse<String>> postAsync(String path, String json) {
-    return exchangeAsync("POST", path, json, "Content-Type", "application/json");
+  public CompletableFuture<HttpResponse<String>> postAsync(
+      String path, String json, String... headers) {
+    return exchangeAsync("POST", path, json, withJson(headers));
+  }
+
+  private static String[] withJson(String... headers) {
+    return Stream.concat(Stream.of("Content-Type", "application/json"), Stream.of(headers))
+        .toArray(String[]::new);
   }
 
   public HttpResponse<String> exchange(String method, String path, String body, String... headers) {
@@ -146,6 +156,23 @@ public class HttpService implements AutoCloseable {
   public CompletableFuture<HttpResponse<String>> exchangeAsync(
       String method, String path, String body, String... headers) {
     return client.sendAsync(request(method, path, body, headers), BodyHandlers.ofString());
+  }
+
+  /** Sends a GET request on a connection of its own, whose client may leave. */
+  public Socket open(String path, String... headers) throws IOException {
+    StringBuilder head =
+        new StringBuilder("GET " + path(path) + " HTTP/1.1\r\nHost: localhost\r\n");
+    for (int i = 0; i < headers.length; i += 2) {
+      head.append(headers[i]).append(": ").append(headers[i + 1]).append("\r\n");
+    }
+    return openWith(head + "\r\n");
+  }
+
+  /** Sends these characters on a connection of its own. */
+  public Socket openWith(String text) throws IOException {
+    Socket client = new Socket(InetAddress.getLoopbackAddress(), port());
+    client.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
+    return client;
   }
 
   /** The value of a header field that every line of the response repeats. */
