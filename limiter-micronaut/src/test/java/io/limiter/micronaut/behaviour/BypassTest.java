@@ -348,7 +348,7 @@ class BypassTest extends WithAndWithoutGate {
       }
     }
 
-    /** The same without a body. */
+    /** Sends a call without a body. */
     static Answer send(int port, String method, String target, String... fields) {
       String more = fields.length == 0 ? "" : String.join("\n", fields) + "\n";
       return send(port, method + " " + target + " HTTP/1.1\nHost: localhost\n" + more + "\n");

@@ -187,7 +187,7 @@ class DenialReplacementsTest {
     }
   }
 
-  /** The same for bad requests. */
+  /** A handler of bad requests, without {@code @Replaces}. */
   @Singleton
   @Produces
   @Requires(property = REPLACED, value = "plain-bad-requests")

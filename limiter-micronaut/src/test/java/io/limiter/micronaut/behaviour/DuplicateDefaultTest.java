@@ -200,7 +200,7 @@ class DuplicateDefaultTest {
     @Introspected
     record Trace(String id) {}
 
-    /** The same by a binder for an annotation. */
+    /** Another in each request, by a binder for an annotation. */
     @Bindable
     @Retention(RetentionPolicy.RUNTIME)
     @Target(ElementType.PARAMETER)

@@ -36,7 +36,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The same submission is accepted once. */
+/** A submission is accepted once, and denied as long as it is known. */
 class DuplicatesTest extends WithAndWithoutGate {
 
   private static final String ORDER = "{\"item\":\"paper\",\"to\":{\"city\":\"Bonn\",\"zip\":1}}";
@@ -243,7 +243,7 @@ class DuplicatesTest extends WithAndWithoutGate {
   @Requires(property = "spec.name", value = SubmissionRoutes.SPEC)
   static class SubmissionRoutes {
 
-    /** The same arguments of a caller. */
+    /** A submission is known by its caller and its arguments. */
     @Retention(RetentionPolicy.RUNTIME)
     @RateLimiter(
         rules = @RateRule(count = 10, time = 60),

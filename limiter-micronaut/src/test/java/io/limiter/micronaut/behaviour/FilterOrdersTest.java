@@ -184,7 +184,7 @@ class FilterOrdersTest {
     }
   }
 
-  /** The same, of the other kind. */
+  /** Answers as a filter of the older kind. */
   abstract static class LegacyProxy implements HttpServerFilter {
     @Override
     public Publisher<MutableHttpResponse<?>> doFilter(

@@ -115,7 +115,7 @@ class InFlightRoutes {
     }
   }
 
-  /** The same for what the limiter has answered, or would. */
+  /** Ends calls in time, also those that the limiter has answered, or would. */
   @Filter("/in-flight/timed/503/**")
   @Requires(property = "spec.name", value = InFlightRoutes.SPEC)
   static class Outside implements HttpServerFilter {

@@ -67,7 +67,7 @@ public final class LoggedWarnings implements AutoCloseable {
     return excess("io.micronaut.http.server.RouteExecutor");
   }
 
-  /** The same of us, of Lettuce, and of the event loops. */
+  /** The excess of us, of Lettuce, and of the event loops. */
   List<String> excessOfOurs() {
     return Stream.of("io.limiter.", "io.lettuce.", "io.netty.", "reactor.")
         .flatMap(loggers -> excess(loggers).stream())

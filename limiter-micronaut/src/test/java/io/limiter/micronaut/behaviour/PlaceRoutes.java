@@ -85,7 +85,7 @@ final class PlaceRoutes {
       return limitedHelper();
     }
 
-    /** The same of a route. */
+    /** A call of a route, on the bean itself. */
     @Get("/self-route")
     @NoRateLimit
     @ExecuteOn(TaskExecutors.BLOCKING)
@@ -93,7 +93,7 @@ final class PlaceRoutes {
       return buy();
     }
 
-    /** The same on an event loop. */
+    /** A call on the bean itself, on an event loop. */
     @Get("/self-on-loop")
     @NoRateLimit
     String selfOnLoop() {

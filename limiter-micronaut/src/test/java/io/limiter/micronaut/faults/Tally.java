@@ -17,7 +17,7 @@ final class Tally {
   /** From the moment at which a request was due to its answer. */
   final Times times = new Times();
 
-  /** The same, less what the threads on its way had to wait for a core. */
+  /** These times, less what the threads on the way had to wait for a core. */
   final Times timesOnCores = new Times();
 
   private final Map<Integer, AtomicLong> byStatus = new ConcurrentHashMap<>();

@@ -8,7 +8,7 @@ import io.micronaut.serde.ObjectMapper;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The same with micronaut-serde: the build runs it with that. */
+/** The endpoint with micronaut-serde: the build runs it with that. */
 @Tag("matrix")
 class LimitsEndpointIT extends LimitsEndpointTest {
 

@@ -28,7 +28,7 @@ final class Plans implements AutoCloseable {
     return new Plans(Starts.inMemory(spec));
   }
 
-  /** The same, with the {@code RecordedDecisions} of that context. */
+  /** The plans of such beans, in a context with {@code RecordedDecisions}. */
   static Plans recorded(String spec) {
     return new Plans(Starts.recorded(spec));
   }
@@ -56,7 +56,7 @@ final class Plans implements AutoCloseable {
     return find(bean, method).map(Plans::logs).orElse(List.of());
   }
 
-  /** The same of a bean that is nested in a test, on one line; empty if it is not limited. */
+  /** What a method of a bean in a test counts, on one line; empty if it is not limited. */
   String logs(Class<?> test, String bean, String method) throws ClassNotFoundException {
     return String.join("; ", logs(Class.forName(test.getName() + '$' + bean), method));
   }

@@ -113,12 +113,12 @@ public class HttpService implements AutoCloseable {
     return port;
   }
 
-  /** The same server where it listens on another port, too. */
+  /** This server where it listens on another port, too. */
   public HttpService onPort(int other) {
     return new HttpService(server, other);
   }
 
-  /** The same server with a client that has no connection yet. */
+  /** This server with a client that has no connection yet. */
   public HttpService onNewConnection() {
     return new HttpService(server);
   }

@@ -19,7 +19,7 @@ public final class Starts {
     return ApplicationContext.run(Map.of("spec.name", spec));
   }
 
-  /** The same, with {@link RecordedDecisions}. */
+  /** A context that counts in memory, with {@link RecordedDecisions}. */
   public static ApplicationContext recorded(String spec) {
     return ApplicationContext.run(Map.of("spec.name", spec, "test.recorded", true));
   }
