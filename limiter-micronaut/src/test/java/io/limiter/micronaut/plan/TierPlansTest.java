@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.plan;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowLogRule;
+import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.plan.PlannedCharge.Cost;
+import io.limiter.micronaut.subject.SubjectSource;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** What the plan of a tier has from the plan of all callers. */
+class TierPlansTest {
+
+  private static final LimitPlan PLAN =
+      LimitPlan.of(
+          "method", List.of(policy(1, Map.of("gold", policy(2, Map.of())))), true, false, false);
+
+  @Test
+  void theTierHasItsOwnRules() {
+    assertThat(PLAN.inTier("gold").policy().rules())
+        .singleElement()
+        .extracting("count")
+        .isEqualTo(2L);
+    assertThat(PLAN.inTier("silver")).isSameAs(PLAN);
+  }
+
+  @Test
+  void whatIsKnownBeforeTheTierHoldsInIt() {
+    assertThat(PLAN.countsUsers()).isTrue();
+    assertThat(PLAN.decidedByRequest()).isTrue();
+    assertThat(PLAN.inTier("gold").countsUsers()).isTrue();
+    assertThat(PLAN.inTier("gold").decidedByRequest()).isTrue();
+  }
+
+  @Test
+  void thePartOfAnExemptCallerChargesNothing() {
+    LimitPlan exempt = PLAN.inTier("gold").ofExempt();
+
+    assertThat(exempt.charges()).isEmpty();
+    assertThat(exempt.policy()).isEqualTo(PLAN.inTier("gold").policy());
+    assertThat(exempt).isSameAs(PLAN.inTier("gold").ofExempt());
+  }
+
+  private static PolicyPlan policy(int count, Map<String, PolicyPlan> tiers) {
+    RuleStack stack = RuleStack.of(List.of(SlidingWindowLogRule.of(count, Duration.ofMinutes(1))));
+    return new PolicyPlan(
+        "policy",
+        List.of(
+            new PlannedCharge(
+                "limit",
+                new SubjectSource.User(Anonymous.ADDRESS),
+                stack,
+                stack,
+                Cost.ONE,
+                Optional.empty(),
+                Optional.empty(),
+                false)),
+        Optional.empty(),
+        Map.of(),
+        Map.of(),
+        CompletionPlan.Failure.USUAL,
+        false,
+        Optional.empty(),
+        tiers,
+        new LogThrottle());
+  }
+}
