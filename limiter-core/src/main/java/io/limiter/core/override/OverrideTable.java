@@ -7,36 +7,69 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Keeps overrides, at most {@value SubjectOverride#MAX_OVERRIDES}, each for its time. No method
- * blocks. A failure completes the stage with a {@link io.limiter.core.StoreException}, and with an
- * {@link IllegalStateException} if there is no room.
+ * Keeps overrides, or other entries, at most {@value SubjectOverride#MAX_OVERRIDES}, each for its
+ * time. No method blocks. A failure completes the stage with a {@link
+ * io.limiter.core.StoreException}, and with an {@link IllegalStateException} if there is no room.
+ *
+ * @param <E> the entries
  */
-public interface OverrideTable {
+public interface OverrideTable<E extends OverrideTable.Entry<E>> {
+
+  /**
+   * What holds for a time.
+   *
+   * @param <E> its own type
+   */
+  interface Entry<E> {
+
+    /** Identifies it in its table. */
+    String tag();
+
+    /** The text that is stored. */
+    String text();
+
+    /** The time for which it still holds. */
+    Duration left();
+
+    /** Returns this entry for another time. */
+    E withLeft(Duration time);
+  }
+
+  /** Reads what {@link Entry#text} has written. */
+  @FunctionalInterface
+  interface Reader<E> {
+
+    /**
+     * @return empty if it is something else
+     */
+    Optional<E> read(String tag, String text, Duration left);
+  }
 
   /** The tag of the subject of a state key in this table. */
   String tag(StateKey key);
 
-  /** All overrides that hold. */
-  CompletionStage<List<SubjectOverride>> all();
+  /** All entries that hold. */
+  CompletionStage<List<E>> all();
 
   /**
-   * Adds an override, or replaces that of the same subject.
+   * Adds an entry, or replaces that with the same tag.
    *
-   * @param override its {@code left} is the time for which it is to hold
-   * @return all overrides that hold then
+   * @param entry its {@code left} is the time for which it is to hold
+   * @return all entries that hold then
    */
-  CompletionStage<List<SubjectOverride>> put(SubjectOverride override);
+  CompletionStage<List<E>> put(E entry);
 
   /**
-   * Removes the override of a subject, if there is one.
+   * Removes the entry with a tag, if there is one.
    *
-   * @return all overrides that hold then
+   * @return all entries that hold then
    */
-  CompletionStage<List<SubjectOverride>> remove(String tag);
+  CompletionStage<List<E>> remove(String tag);
 
   /** Checks the time for which an override is to hold. */
   static Duration requireTime(Duration time) {
@@ -47,12 +80,20 @@ public interface OverrideTable {
     return time;
   }
 
-  /** Overrides of this process alone. */
-  final class InMemory implements OverrideTable {
+  /** Entries of this process alone. */
+  final class InMemory<E extends Entry<E>> implements OverrideTable<E> {
 
-    private record Kept(SubjectOverride override, long endNanos) {}
+    private record Kept<E>(E entry, long endNanos) {}
 
-    private final Map<String, Kept> kept = new LinkedHashMap<>(); // guarded by this
+    private final String entries;
+    private final Map<String, Kept<E>> kept = new LinkedHashMap<>(); // guarded by this
+
+    /**
+     * @param entries what they are, for messages, such as {@code overrides}
+     */
+    public InMemory(String entries) {
+      this.entries = entries;
+    }
 
     @Override
     public String tag(StateKey key) {
@@ -60,31 +101,30 @@ public interface OverrideTable {
     }
 
     @Override
-    public synchronized CompletionStage<List<SubjectOverride>> all() {
+    public synchronized CompletionStage<List<E>> all() {
       long nowNanos = System.nanoTime();
       kept.values().removeIf(each -> each.endNanos - nowNanos <= 0);
-      List<SubjectOverride> all = new ArrayList<>(kept.size());
+      List<E> all = new ArrayList<>(kept.size());
       kept.forEach(
-          (tag, each) ->
-              all.add(each.override.withLeft(Duration.ofNanos(each.endNanos - nowNanos))));
+          (tag, each) -> all.add(each.entry.withLeft(Duration.ofNanos(each.endNanos - nowNanos))));
       return CompletableFuture.completedFuture(List.copyOf(all));
     }
 
     @Override
-    public synchronized CompletionStage<List<SubjectOverride>> put(SubjectOverride override) {
+    public synchronized CompletionStage<List<E>> put(E entry) {
       var unused = all(); // forgets those that have ended
-      if (kept.size() >= SubjectOverride.MAX_OVERRIDES && !kept.containsKey(override.tag())) {
+      if (kept.size() >= SubjectOverride.MAX_OVERRIDES && !kept.containsKey(entry.tag())) {
         return CompletableFuture.failedFuture(
             new IllegalStateException(
-                "There are already %s overrides: remove one that is not needed"
-                    .formatted(SubjectOverride.MAX_OVERRIDES)));
+                "There are already %s %s: remove one that is not needed"
+                    .formatted(SubjectOverride.MAX_OVERRIDES, entries)));
       }
-      kept.put(override.tag(), new Kept(override, System.nanoTime() + override.left().toNanos()));
+      kept.put(entry.tag(), new Kept<>(entry, System.nanoTime() + entry.left().toNanos()));
       return all();
     }
 
     @Override
-    public synchronized CompletionStage<List<SubjectOverride>> remove(String tag) {
+    public synchronized CompletionStage<List<E>> remove(String tag) {
       kept.remove(tag);
       return all();
     }

@@ -21,7 +21,8 @@ import java.util.TreeMap;
  *     are
  * @param left the time for which it still holds
  */
-public record SubjectOverride(String tag, String policy, Map<String, Long> counts, Duration left) {
+public record SubjectOverride(String tag, String policy, Map<String, Long> counts, Duration left)
+    implements OverrideTable.Entry<SubjectOverride> {
 
   /** The longest time for which an override can be made: 7 days. */
   static final Duration MAX_TIME = Duration.ofDays(7);
@@ -48,8 +49,8 @@ public record SubjectOverride(String tag, String policy, Map<String, Long> count
     return counts.isEmpty();
   }
 
-  /** Returns this override for another time. */
-  SubjectOverride withLeft(Duration time) {
+  @Override
+  public SubjectOverride withLeft(Duration time) {
     return new SubjectOverride(tag, policy, counts, time);
   }
 
@@ -73,6 +74,7 @@ public record SubjectOverride(String tag, String policy, Map<String, Long> count
   }
 
   /** The text that is stored: the policy, and a line for each count. */
+  @Override
   public String text() {
     StringBuilder text = new StringBuilder(policy);
     new TreeMap<>(counts)

@@ -11,6 +11,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.override.OverrideTable;
+import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.redis.RedisHealth.NodeListener;
 import io.limiter.core.redis.wire.DecideReply;
 import io.limiter.core.redis.wire.DecisionBatching;
@@ -356,12 +357,20 @@ public final class RedisStore implements LimitStore {
     static final RedisScript SCRIPT = DecisionScripts.read("shared-settings.lua");
   }
 
+  /** The overrides that all instances share: in the hash {@code overrides} of the key prefix. */
+  public OverrideTable<SubjectOverride> overrides() {
+    return table("overrides", "overrides", SubjectOverride::of);
+  }
+
   /**
-   * The overrides that all instances share: in the hash under the key prefix and {@value
-   * RedisOverrides#NAME}.
+   * Entries that all instances share.
+   *
+   * @param name of their hash, after the key prefix
+   * @param entries what they are, for messages
    */
-  public OverrideTable overrides() {
-    return new RedisOverrides(nodes, settings);
+  public <E extends OverrideTable.Entry<E>> OverrideTable<E> table(
+      String name, String entries, OverrideTable.Reader<E> reader) {
+    return new RedisOverrides<>(nodes, settings, name, entries, reader);
   }
 
   /** The scripts for units that calls took. */

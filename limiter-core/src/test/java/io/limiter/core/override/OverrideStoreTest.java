@@ -44,7 +44,7 @@ class OverrideStoreTest {
           return super.decide(request, mode);
         }
       };
-  private final OverrideTable table = new OverrideTable.InMemory();
+  private final OverrideTable<SubjectOverride> table = new OverrideTable.InMemory<>("overrides");
   private final OverridesInForce inForce = new OverridesInForce(table::tag);
   private final OverrideStore store = new OverrideStore(behind, inForce);
 

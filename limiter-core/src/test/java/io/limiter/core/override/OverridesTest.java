@@ -50,7 +50,7 @@ class OverridesTest {
   @Parameter boolean shared;
 
   private TestRedis redis;
-  private OverrideTable table;
+  private OverrideTable<SubjectOverride> table;
   private OverridesInForce inForce;
   private OverrideStore store;
 
@@ -59,7 +59,7 @@ class OverridesTest {
     redis = new TestRedis();
     redis.setClock(MICROSECONDS.convert(HOUR));
     RedisStore inRedis = redis.store();
-    table = shared ? inRedis.overrides() : new OverrideTable.InMemory();
+    table = shared ? inRedis.overrides() : new OverrideTable.InMemory<>("overrides");
     inForce = new OverridesInForce(table::tag);
     store = new OverrideStore(shared ? inRedis : new MemoryStore(100, () -> 0), inForce);
   }

@@ -74,7 +74,7 @@ public record IpAddress(long high, long low) {
   }
 
   /** As RFC 5952 recommends: of the groups of zeros, the first of the longest runs is left out. */
-  private String ipv6() {
+  String ipv6() {
     int gap = -1;
     int longest = 1; // one group of zeros is written
     int run = 0;

@@ -3,6 +3,7 @@ package io.limiter.micronaut.address;
 
 import io.micronaut.core.annotation.Internal;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** The proxies whose forwarded headers are trusted. */
 @Internal
@@ -42,6 +43,23 @@ public final class TrustedProxies {
         written.stream().anyMatch(UNIX::equalsIgnoreCase));
   }
 
+  /**
+   * One address or network, however wide, or {@code unix}.
+   *
+   * @throws IllegalArgumentException with the value and the remedy
+   */
+  public static TrustedProxies ofOne(String written) {
+    if (UNIX.equalsIgnoreCase(written)) {
+      return new TrustedProxies(List.of(), true);
+    }
+    try {
+      return new TrustedProxies(List.of(Network.parse(written, 0, 0)), false);
+    } catch (IllegalArgumentException mistake) {
+      throw new IllegalArgumentException(
+          "'%s': %s".formatted(written, mistake.getMessage()), mistake);
+    }
+  }
+
   private static Network network(String entry) {
     try {
       return Network.parse(entry);
@@ -58,6 +76,16 @@ public final class TrustedProxies {
   /** Whether peers on a Unix domain socket are trusted. */
   public boolean trustUnixSockets() {
     return unix;
+  }
+
+  /** Whether they are more than a /8 of IPv4 or a /16 of IPv6, or all of a Unix domain socket. */
+  public boolean isWide() {
+    return unix || networks.stream().anyMatch(Network::isWide);
+  }
+
+  /** The networks in one spelling. */
+  public String text() {
+    return unix ? UNIX : networks.stream().map(Network::text).collect(Collectors.joining(", "));
   }
 
   /** Whether this address is that of a trusted proxy. */
@@ -89,6 +117,9 @@ public final class TrustedProxies {
     /** The prefix of fc00::/7, the widest private network of IPv6. */
     private static final int WIDEST_IPV6 = 7;
 
+    /** Networks of IPv6 with a shorter prefix are wide. */
+    private static final int WIDE_IPV6 = 16;
+
     /**
      * An address, or one with the length of the prefix: {@code 10.0.0.0/8}, {@code 2001:db8::/32}.
      *
@@ -96,6 +127,14 @@ public final class TrustedProxies {
      *     network is too wide to be trusted
      */
     static Network parse(String text) {
+      return parse(text, WIDEST_IPV4, WIDEST_IPV6);
+    }
+
+    /**
+     * @param widestIpv4 the least length of a prefix of IPv4
+     * @param widestIpv6 the least length of a prefix of IPv6
+     */
+    static Network parse(String text, int widestIpv4, int widestIpv6) {
       int slash = text.indexOf('/');
       boolean zone = text.indexOf('%') >= 0;
       IpAddress first = zone ? null : IpAddress.parse(slash < 0 ? text : text.substring(0, slash));
@@ -107,11 +146,11 @@ public final class TrustedProxies {
       int most = writtenAsIpv4 ? IPV4_BITS : ALL_BITS;
       int written = slash < 0 ? most : length(text, slash + 1, most);
       Network network = new Network(first, writtenAsIpv4 ? BEFORE_IPV4 + written : written);
-      boolean ipv4 = first.isIpv4() && network.bits >= BEFORE_IPV4;
-      if (network.bits < (ipv4 ? BEFORE_IPV4 + WIDEST_IPV4 : WIDEST_IPV6)) {
+      boolean ipv4 = network.isIpv4();
+      if (network.bits < (ipv4 ? BEFORE_IPV4 + widestIpv4 : widestIpv6)) {
         throw new IllegalArgumentException(
             "this network is too wide: write narrower ones, none wider than /%s"
-                .formatted(ipv4 ? WIDEST_IPV4 : WIDEST_IPV6));
+                .formatted(ipv4 ? widestIpv4 : widestIpv6));
       }
       if (!first.masked(network.bits).equals(first)) {
         throw new IllegalArgumentException(
@@ -119,6 +158,20 @@ public final class TrustedProxies {
                 .formatted(written, written));
       }
       return network;
+    }
+
+    private boolean isIpv4() {
+      return first.isIpv4() && bits >= BEFORE_IPV4;
+    }
+
+    boolean isWide() {
+      return bits < (isIpv4() ? BEFORE_IPV4 + WIDEST_IPV4 : WIDE_IPV6);
+    }
+
+    /** As {@link #parse} reads it: in IPv6, RFC 5952. */
+    String text() {
+      return (isIpv4() ? first.network(ALL_BITS) : first.ipv6())
+          + (bits == ALL_BITS ? "" : "/" + (isIpv4() ? bits - BEFORE_IPV4 : bits));
     }
 
     private static int length(String text, int from, int most) {

@@ -82,20 +82,24 @@ public final class LimitSettings {
   private final List<Route> routes;
   private final Optional<String> usualTier;
   private final Optional<ExemptConfiguration> exempt;
-  private final Optional<BlockConfiguration> block;
+  private final BlockConfiguration block;
+  private final boolean listsAtRunTime;
 
   /**
    * @param layers those of the lowest precedence first
    * @param exempt the callers without limits; empty if there are none
-   * @param block the callers whose requests are rejected; empty if there are none
+   * @param block the callers whose requests are rejected
+   * @param listsAtRunTime whether callers can be exempt and blocked at run time, too
    */
   LimitSettings(
       List<Layer> layers,
       Optional<ExemptConfiguration> exempt,
-      Optional<BlockConfiguration> block) {
+      BlockConfiguration block,
+      boolean listsAtRunTime) {
     this.layers = List.copyOf(layers);
     this.exempt = exempt;
     this.block = block;
+    this.listsAtRunTime = listsAtRunTime;
     Set<String> names = new TreeSet<>();
     List<Map<String, Origin>> paths = List.of();
     Optional<Origin> usual = Optional.empty();
@@ -142,8 +146,18 @@ public final class LimitSettings {
     return exempt;
   }
 
+  /** Whether there may be callers without limits. */
+  public boolean mayExempt() {
+    return listsAtRunTime || exempt.isPresent();
+  }
+
   /** The callers whose requests are rejected. */
   public Optional<BlockConfiguration> block() {
+    return Optional.of(block).filter(lists -> !lists.isEmpty());
+  }
+
+  /** How a blocked caller is answered, also if it was blocked at run time. */
+  public BlockConfiguration blockResponse() {
     return block;
   }
 

@@ -223,11 +223,13 @@ public record LimiterConfiguration(
   }
 
   /**
-   * Settings of the limits that single subjects have for a time.
+   * Settings of the limits that single subjects have for a time, and of callers that are blocked or
+   * exempt for a time.
    *
-   * @param enabled Whether overrides hold. Default value false. Set it on all instances: one
-   *     without it has the usual limits. The Redis user needs the commands {@code HGETALL}, {@code
-   *     HLEN}, {@code HSET}, {@code HDEL} and {@code PEXPIREAT}.
+   * @param enabled Whether overrides hold, and callers can be blocked and exempt at run time.
+   *     Default value false. Set it on all instances: one without it has the usual limits, and only
+   *     the callers of {@code limiter.block} and {@code limiter.exempt}. The Redis user needs the
+   *     commands {@code HGETALL}, {@code HLEN}, {@code HSET}, {@code HDEL} and {@code PEXPIREAT}.
    * @param interval The time between two reads of what other instances have changed. Default value
    *     2 s; 100 ms to 5 s. An override holds on all instances after this time.
    */

@@ -9,6 +9,7 @@ import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
 import io.limiter.micronaut.config.LimitSettings.Layer;
 import io.limiter.micronaut.config.LimitSettings.Treatments;
+import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
 import io.limiter.micronaut.config.SettingsReader.SettingConverter;
 import io.limiter.micronaut.config.SettingsReader.VariableLayer;
 import io.limiter.micronaut.definition.PolicyMember;
@@ -110,7 +111,8 @@ public final class PoliciesConfiguration {
     return new LimitSettings(
         layers,
         Optional.of(ExemptConfiguration.of(now)).filter(lists -> !lists.isEmpty()),
-        Optional.of(BlockConfiguration.of(now)).filter(lists -> !lists.isEmpty()));
+        BlockConfiguration.of(now),
+        now.getProperty(OverridesConfiguration.PREFIX + ".enabled", Boolean.class, false));
   }
 
   /** Rejects what does not fit the settings of Redis. */

@@ -91,7 +91,7 @@ public final class GateFilter implements ConditionalFilter {
 
   @Override
   public boolean isEnabled(HttpRequest<?> request) {
-    return settings.block() != null || plan(request) != null;
+    return lists.isAnyBlocked() || plan(request) != null;
   }
 
   /** The plan by which the gate decides a request; null if it does not. */
@@ -104,10 +104,7 @@ public final class GateFilter implements ConditionalFilter {
   @RequestFilter
   @Order(Ordered.HIGHEST_PRECEDENCE)
   Optional<MutableHttpResponse<?>> rejectAddress(HttpRequest<?> request) {
-    BlockConfiguration block = settings.block();
-    return block != null && lists.isAddressBlocked(block, request)
-        ? Optional.of(blocked(request, block))
-        : Optional.empty();
+    return lists.isAddressBlocked(request) ? Optional.of(blocked(request)) : Optional.empty();
   }
 
   @RequestFilter
@@ -120,16 +117,16 @@ public final class GateFilter implements ConditionalFilter {
   @RequestFilter
   @Order(ORDER)
   CompletionStage<Optional<MutableHttpResponse<?>>> behindSecurity(HttpRequest<?> request) {
-    BlockConfiguration block = settings.block();
-    if (block != null && lists.isUserBlocked(block, request)) {
-      return CompletableFuture.completedFuture(Optional.of(blocked(request, block)));
+    if (lists.isUserBlocked(request)) {
+      return CompletableFuture.completedFuture(Optional.of(blocked(request)));
     }
     LimitPlan plan = plan(request);
     return plan != null && !plan.beforeSecurity() ? decide(request, plan) : ENTER;
   }
 
   /** The application may answer a status that Micronaut names; others are answered here. */
-  private MutableHttpResponse<?> blocked(HttpRequest<?> request, BlockConfiguration block) {
+  private MutableHttpResponse<?> blocked(HttpRequest<?> request) {
+    BlockConfiguration block = settings.current().blockResponse();
     Optional<HttpStatus> named = Denial.named(block.status());
     if (named.isPresent()) {
       throw new HttpStatusException(named.get(), block.message());

@@ -45,7 +45,7 @@ final class BodyReader {
           Long.class,
           "a whole number",
           Duration.class,
-          "a time with its unit, 1s to 7d");
+          "a time with its unit, such as 15m");
 
   private static final Argument<Map<String, Object>> OBJECT =
       Argument.mapOf(String.class, Object.class);

@@ -5,6 +5,7 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.rule.Rule;
+import io.limiter.micronaut.config.ListedCaller;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.plan.LimitedPolicy;
@@ -125,6 +126,33 @@ final class LimitViews {
                     + " for "
                     + it.left().truncatedTo(ChronoUnit.SECONDS))
         .orElse("the usual limits");
+  }
+
+  /** What a caller is listed for, and its name. */
+  static Map<String, Object> caller(ListedCaller caller) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("kind", caller.kind().word());
+    view.put(caller.type(), caller.name());
+    return view;
+  }
+
+  /** For how long a caller is listed, why and by whom. */
+  static Map<String, Object> entry(ListedCaller caller) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("since", caller.since().toString());
+    view.put("until", caller.until().toString());
+    if (!caller.reason().isEmpty()) {
+      view.put("reason", caller.reason());
+    }
+    view.put("by", caller.by());
+    return view;
+  }
+
+  /** The entry of a caller in words, for an audit. */
+  static String listing(Optional<ListedCaller> entry) {
+    return entry
+        .map(it -> "until " + it.until() + (it.reason().isEmpty() ? "" : ": " + it.reason()))
+        .orElse("not listed");
   }
 
   /** Whether a call would pass, and the state of each rule. */

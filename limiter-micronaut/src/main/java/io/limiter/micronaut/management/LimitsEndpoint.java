@@ -11,6 +11,8 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.LimiterConfiguration.ManagementConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
+import io.limiter.micronaut.config.ListedCaller;
+import io.limiter.micronaut.config.ListedCaller.Kind;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
@@ -21,6 +23,7 @@ import io.limiter.micronaut.management.SubjectBody.NamedSubject;
 import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
+import io.limiter.micronaut.subject.CallerLists;
 import io.limiter.micronaut.subject.TierLookup;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.annotation.Introspected;
@@ -43,6 +46,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -58,10 +62,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * The endpoint {@code limits}: the policies and who is denied most; one subject under a policy,
  * looked at, reset, or with its ban lifted; and whether a policy is only observed. With {@code
- * limiter.overrides.enabled} also other limits for one subject.
+ * limiter.overrides.enabled} also other limits for one subject, and callers that are blocked or
+ * exempt at run time.
  *
  * <pre>
- * GET  /limits                     all policies, top talkers, shared settings
+ * GET  /limits                     all policies, top talkers, overrides, listed callers, shared settings
  * GET  /limits/{policy}            one of them
  * POST /limits                     {"forgetTalkers": true}
  * POST /limits/{policy}            {"observe": true}
@@ -70,6 +75,10 @@ import org.jspecify.annotations.Nullable;
  * POST /limits/{policy}/lift-ban
  * POST /limits/{policy}/override      {"user": "ada", "counts": {"10-per-60s": 50}, "time": "2h"}
  * POST /limits/{policy}/end-override
+ * POST /limits/block       {"address": "203.0.113.7", "time": "15m", "reason": "scraping"}
+ * POST /limits/exempt      {"user": "ada", "time": "2h"}
+ * POST /limits/end-block   {"address": "203.0.113.7"}
+ * POST /limits/end-exempt  {"user": "ada"}
  * </pre>
  *
  * <p>Its methods run on threads that may block. So do the continuations after the store's answer,
@@ -92,6 +101,20 @@ public final class LimitsEndpoint {
   private static final List<String> OPERATIONS =
       List.of(LOOK, RESET, LIFT_BAN, OVERRIDE, END_OVERRIDE);
 
+  private static final String END = "end-";
+
+  /** They change lists of callers, and take precedence over policies with such a name. */
+  private static final Map<String, Kind> LISTS =
+      Map.of(
+          "block",
+          Kind.BLOCK,
+          "exempt",
+          Kind.EXEMPT,
+          END + "block",
+          Kind.BLOCK,
+          END + "exempt",
+          Kind.EXEMPT);
+
   private static final String OBSERVE = "observe";
 
   @Introspected
@@ -109,6 +132,24 @@ public final class LimitsEndpoint {
   @Introspected
   record OverrideBody(Map<String, Long> counts, @Nullable Boolean unlimited, Duration time) {}
 
+  /** The members of a body that name a caller: one of them. */
+  @Introspected
+  record CallerBody(@Nullable String address, @Nullable String user) {
+
+    static final String EXAMPLE = "{\"address\": \"203.0.113.7\"}";
+  }
+
+  /**
+   * The members of a body that lists a caller.
+   *
+   * @param everyone true if a wide network is meant, or the caller of the request itself
+   */
+  @Introspected
+  record ListingBody(Duration time, @Nullable String reason, @Nullable Boolean everyone) {
+
+    static final String EXAMPLE = "{\"address\": \"203.0.113.7\", \"time\": \"15m\"}";
+  }
+
   private final LimitPolicies policies;
   private final PoliciesConfiguration settings;
   private final Limiter limiter;
@@ -118,6 +159,7 @@ public final class LimitsEndpoint {
   private final SettingsRefresh own;
   private final Optional<SettingsShare> shared;
   private final Optional<LimitOverrides> overrides;
+  private final CallerLists lists;
   private final Optional<TierLookup> tiers;
   private final BodyReader bodies;
   private final ExecutorService threads;
@@ -133,6 +175,7 @@ public final class LimitsEndpoint {
       SettingsRefresh own,
       Optional<SettingsShare> shared,
       Optional<LimitOverrides> overrides,
+      CallerLists lists,
       Optional<TierLookup> tiers,
       ConversionService conversion,
       JsonMapper mapper,
@@ -147,6 +190,7 @@ public final class LimitsEndpoint {
     this.own = own;
     this.shared = shared.filter(SettingsShare::isShared);
     this.overrides = overrides.filter(LimitOverrides::isEnabled);
+    this.lists = lists;
     this.tiers = tiers;
     this.bodies = new BodyReader(mapper, conversion);
     this.threads = threads;
@@ -160,6 +204,7 @@ public final class LimitsEndpoint {
     view.put("policies", policies.names().stream().map(name -> view(policies.get(name))).toList());
     view.put("topTalkers", statistics.talkers(Optional.empty()));
     view.put("overrides", overrides(override -> true));
+    view.put("callers", callers());
     shared.ifPresent(share -> view.put("sharedSettings", LimitViews.shared(share.status())));
     return view;
   }
@@ -189,10 +234,13 @@ public final class LimitsEndpoint {
     return statistics.talkers(Optional.empty());
   }
 
-  /** Changes a policy. */
+  /** Changes a policy, or a list of callers. */
   @Write
   CompletionStage<Map<String, Object>> change(
       HttpRequest<?> request, @Selector String policy, @Nullable @Body String body) {
+    if (LISTS.containsKey(policy)) {
+      return listed(request, policy, body);
+    }
     LimitedPolicy limited = policy(policy);
     boolean observe =
         bodies.read(body, "{\"observe\": true}", PolicyBody.class).as(PolicyBody.class).observe();
@@ -309,12 +357,7 @@ public final class LimitsEndpoint {
   /** Sets or ends the override of a subject. */
   private CompletionStage<Map<String, Object>> overridden(
       String who, String operation, LimitedPolicy policy, @Nullable String text) {
-    LimitOverrides table =
-        overrides.orElseThrow(
-            () ->
-                BodyReader.mistake(
-                    "There are no overrides: set %s.enabled = true on all instances"
-                        .formatted(OverridesConfiguration.PREFIX)));
+    LimitOverrides table = enabled("overrides");
     boolean begins = operation.equals(OVERRIDE);
     BodyReader.BodyMembers body =
         begins
@@ -343,6 +386,104 @@ public final class LimitsEndpoint {
     } catch (IllegalArgumentException mistake) { // a rule, a number or a time
       throw BodyReader.mistake(mistake.getMessage());
     }
+  }
+
+  private LimitOverrides enabled(String what) {
+    return overrides.orElseThrow(
+        () ->
+            BodyReader.mistake(
+                "There are no %s: set %s.enabled = true on all instances"
+                    .formatted(what, OverridesConfiguration.PREFIX)));
+  }
+
+  /** Lists a caller as blocked or exempt, or ends that. */
+  private CompletionStage<Map<String, Object>> listed(
+      HttpRequest<?> request, String operation, @Nullable String text) {
+    LimitOverrides table = enabled("callers listed at run time");
+    boolean begins = !operation.startsWith(END);
+    BodyReader.BodyMembers body =
+        begins
+            ? bodies.read(text, ListingBody.EXAMPLE, CallerBody.class, ListingBody.class)
+            : bodies.read(text, CallerBody.EXAMPLE, CallerBody.class);
+    ListingBody listing =
+        begins ? body.as(ListingBody.class) : new ListingBody(ListedCaller.MAX_TIME, null, true);
+    String who = who(request);
+    Kind kind = Objects.requireNonNull(LISTS.get(operation));
+    ListedCaller caller = caller(kind, body.as(CallerBody.class), listing, who);
+    if (!Boolean.TRUE.equals(listing.everyone())) {
+      requireNarrow(caller, request);
+    }
+    Map<String, Object> view = LimitViews.caller(caller);
+    return table
+        .allListed()
+        .exceptionally(away -> table.listed()) // then the change fails, and is audited
+        .thenCompose(
+            known -> {
+              Optional<ListedCaller> before = of(caller, known);
+              before.ifPresent(it -> view.put("before", LimitViews.entry(it)));
+              return audited(
+                  begins ? table.list(caller) : table.unlist(caller.tag()),
+                  after ->
+                      new LimiterEvent.Audit(
+                          who,
+                          operation,
+                          "all",
+                          caller.type() + ' ' + caller.name(),
+                          LimitViews.listing(before),
+                          after),
+                  all -> {
+                    Optional<ListedCaller> after = of(caller, all);
+                    after.ifPresent(it -> view.put("after", LimitViews.entry(it)));
+                    return LimitViews.listing(after);
+                  },
+                  view);
+            });
+  }
+
+  private static ListedCaller caller(Kind kind, CallerBody named, ListingBody listing, String who) {
+    if ((named.address() == null) == (named.user() == null)) {
+      throw BodyReader.mistake(
+          "The body names %s: specify one of address and user, such as %s"
+              .formatted(named.user() == null ? "no caller" : "two callers", CallerBody.EXAMPLE));
+    }
+    String reason = listing.reason() == null ? "" : listing.reason();
+    try {
+      return named.address() != null
+          ? ListedCaller.ofAddress(kind, named.address(), listing.time(), reason, who)
+          : ListedCaller.ofUser(kind, named.user(), listing.time(), reason, who);
+    } catch (IllegalArgumentException mistake) { // an address, a time or a length
+      throw BodyReader.mistake(mistake.getMessage());
+    }
+  }
+
+  /** Rejects what is likely a mistake. */
+  private void requireNarrow(ListedCaller caller, HttpRequest<?> request) {
+    boolean wide = caller.addresses().isWide();
+    if (wide || (caller.kind() == Kind.BLOCK && lists.names(caller, request))) {
+      throw BodyReader.mistake(
+          "%s '%s' %s: if that is meant, add \"everyone\": true"
+              .formatted(
+                  caller.user().isEmpty() ? "The address" : "The user",
+                  BodyReader.quoted(caller.name()),
+                  wide
+                      ? "is wider than a /8 of IPv4 or a /16 of IPv6"
+                      : "is your own, so you could not end the block by this endpoint"));
+    }
+  }
+
+  private static Optional<ListedCaller> of(ListedCaller caller, List<ListedCaller> all) {
+    return all.stream().filter(each -> each.tag().equals(caller.tag())).findFirst();
+  }
+
+  private List<Map<String, Object>> callers() {
+    return overrides.map(LimitOverrides::listed).orElse(List.of()).stream()
+        .map(
+            caller -> {
+              Map<String, Object> view = LimitViews.caller(caller);
+              view.putAll(LimitViews.entry(caller));
+              return view;
+            })
+        .toList();
   }
 
   private static CompletionStage<List<SubjectOverride>> put(
@@ -427,7 +568,7 @@ public final class LimitsEndpoint {
           HttpStatus.SERVICE_UNAVAILABLE,
           "The limit store does not answer (%s): %s".formatted(away.reason(), away.getMessage()));
     }
-    if (cause instanceof IllegalStateException full) { // no room for another override
+    if (cause instanceof IllegalStateException full) { // no room for another entry
       throw new HttpStatusException(HttpStatus.CONFLICT, full.getMessage());
     }
     throw cause instanceof RuntimeException thrown ? thrown : new CompletionException(cause);

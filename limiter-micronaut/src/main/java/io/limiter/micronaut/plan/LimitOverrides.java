@@ -11,6 +11,8 @@ import io.limiter.core.override.OverridesInForce;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
+import io.limiter.micronaut.config.ListedCaller;
+import io.limiter.micronaut.subject.CallerLists.RunTimeLists;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
@@ -26,6 +28,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,9 +48,16 @@ import org.slf4j.LoggerFactory;
  * has no bans. While Redis is away the overrides last read hold for their time; if it loses its
  * data, the usual limits hold.
  *
- * <p>No method blocks. Each stage completes on a thread of its own, with all overrides that hold
- * then. It fails with a {@link StoreException} if Redis does not answer, and with an {@link
- * IllegalStateException} if there are 1,000 overrides already.
+ * <p>Callers can be blocked or exempt in the same way, in addition to those of {@code
+ * limiter.block} and {@code limiter.exempt}:
+ *
+ * <pre>{@code
+ * overrides.list(ListedCaller.ofAddress(Kind.BLOCK, "203.0.113.7", Duration.ofMinutes(15), "scraping", "ops"));
+ * }</pre>
+ *
+ * <p>No method blocks. Each stage completes on a thread of its own, with all overrides, or all
+ * callers, that hold then. It fails with a {@link StoreException} if Redis does not answer, and
+ * with an {@link IllegalStateException} if there are 1,000 already.
  */
 @Singleton
 @Requires(property = OverridesConfiguration.PREFIX + ".enabled")
@@ -64,8 +74,10 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
 
   private static final int MAX_FIRST = 20;
 
-  private final OverrideTable table;
+  private final OverrideTable<SubjectOverride> table;
   private final OverridesInForce inForce;
+  private final OverrideTable<ListedCaller> callers;
+  private final RunTimeLists lists;
   private final OverridesConfiguration configuration;
   private final boolean used;
 
@@ -78,17 +90,25 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
 
   @Inject
   LimitOverrides(
-      OverrideTable table, OverridesInForce inForce, OverridesConfiguration configuration) {
-    this(table, inForce, configuration, true);
+      OverrideTable<SubjectOverride> table,
+      OverridesInForce inForce,
+      OverrideTable<ListedCaller> callers,
+      RunTimeLists lists,
+      OverridesConfiguration configuration) {
+    this(table, inForce, callers, lists, configuration, true);
   }
 
   private LimitOverrides(
-      OverrideTable table,
+      OverrideTable<SubjectOverride> table,
       OverridesInForce inForce,
+      OverrideTable<ListedCaller> callers,
+      RunTimeLists lists,
       OverridesConfiguration configuration,
       boolean used) {
     this.table = table;
     this.inForce = inForce;
+    this.callers = callers;
+    this.lists = lists;
     this.configuration = configuration;
     this.used = used;
     this.thread =
@@ -104,10 +124,12 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
   /** Overrides while the limiter is disabled. They have no effect, since no limit exists. */
   @Internal
   public static LimitOverrides unused() {
-    OverrideTable none = new OverrideTable.InMemory();
+    OverrideTable<SubjectOverride> none = new OverrideTable.InMemory<>("overrides");
     return new LimitOverrides(
         none,
         new OverridesInForce(none::tag),
+        new OverrideTable.InMemory<>(ListedCaller.ENTRIES),
+        new RunTimeLists(),
         new OverridesConfiguration(false, Duration.ofSeconds(2)),
         false);
   }
@@ -242,28 +264,62 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
     return tag(subject.charge(0).key());
   }
 
+  /**
+   * Blocks or exempts a caller. That replaces an earlier entry for it.
+   *
+   * @return all callers that are listed then
+   */
+  public CompletionStage<List<ListedCaller>> list(ListedCaller caller) {
+    return used ? run(() -> callers.put(caller), lists::use) : allListed();
+  }
+
+  /**
+   * Ends the entry of a caller, if there is one.
+   *
+   * @param tag as {@link ListedCaller#tag} gives it
+   * @return all callers that are listed then
+   */
+  public CompletionStage<List<ListedCaller>> unlist(String tag) {
+    return run(() -> callers.remove(tag), lists::use);
+  }
+
+  /** All callers that are listed at run time. */
+  public CompletionStage<List<ListedCaller>> allListed() {
+    return run(callers::all, lists::use);
+  }
+
+  /** The callers that are listed on this instance, as it has last read them. */
+  public List<ListedCaller> listed() {
+    return lists.all();
+  }
+
   private CompletionStage<List<SubjectOverride>> run(
       Supplier<CompletionStage<List<SubjectOverride>>> change) {
+    return run(change, inForce::use);
+  }
+
+  private <E> CompletionStage<List<E>> run(
+      Supplier<CompletionStage<List<E>>> change, Consumer<List<E>> use) {
     if (thread.getQueue().size() > MAX_WAITING) {
-      return overloaded("Too many changes of overrides wait for Redis: try again later");
+      return overloaded("Too many changes wait for Redis: try again later");
     }
     try {
-      return CompletableFuture.supplyAsync(() -> use(change.get()), thread);
+      return CompletableFuture.supplyAsync(() -> use(change.get(), use), thread);
     } catch (RejectedExecutionException stopped) {
       return overloaded("The service is shutting down");
     }
   }
 
-  private static CompletionStage<List<SubjectOverride>> overloaded(String message) {
+  private static <E> CompletionStage<List<E>> overloaded(String message) {
     return CompletableFuture.failedFuture(
         new StoreException(FailureReason.OVERLOADED, message, null));
   }
 
   /** Waits for Redis, within its deadline, on the thread of this bean. */
-  private List<SubjectOverride> use(CompletionStage<List<SubjectOverride>> found) {
-    List<SubjectOverride> overrides = found.toCompletableFuture().join();
-    inForce.use(overrides);
-    return overrides;
+  private static <E> List<E> use(CompletionStage<List<E>> found, Consumer<List<E>> use) {
+    List<E> all = found.toCompletableFuture().join();
+    use.accept(all);
+    return all;
   }
 
   private void readAfter(long millis) {
@@ -274,7 +330,13 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
 
   private void read() {
     try {
-      var unused = use(table.all());
+      CompletionStage<List<SubjectOverride>> overrides = table.all();
+      CompletionStage<List<ListedCaller>> listed = callers.all();
+      try {
+        var unused = use(listed, lists::use);
+      } finally { // either is used without the other
+        var unused = use(overrides, inForce::use);
+      }
       failures = -1;
       problem = "";
     } catch (RuntimeException failure) { // the next turn comes
@@ -283,7 +345,7 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
       if (!starting && !message.equals(problem)) {
         problem = message;
         LOG.warn(
-            "Overrides cannot be read, so the last ones read stay in effect until they expire: {}",
+            "Overrides, or callers that are blocked or exempt at run time, cannot be read, so the last ones read stay in effect until they expire: {}",
             message);
       }
     }

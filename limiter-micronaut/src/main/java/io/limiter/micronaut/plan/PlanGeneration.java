@@ -195,8 +195,7 @@ public final class PlanGeneration {
                     ruleNames.computeIfAbsent(policy, any -> new TreeSet<>()).addAll(names));
       }
     }
-    LimitPlan plan =
-        LimitPlan.of(method, policies, guarded, takesVerdict, settings.exempt().isPresent());
+    LimitPlan plan = LimitPlan.of(method, policies, guarded, takesVerdict, settings.mayExempt());
     shared.register(plan);
     sharedInTiers.forEach((tier, limits) -> limits.register(plan.inTier(tier)));
     return new LimitedBy(Optional.of(plan), ruleNames);

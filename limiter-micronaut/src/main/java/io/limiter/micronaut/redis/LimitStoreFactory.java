@@ -4,6 +4,7 @@ package io.limiter.micronaut.redis;
 import io.limiter.core.Limiter;
 import io.limiter.core.override.OverrideTable;
 import io.limiter.core.override.OverridesInForce;
+import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisHealth;
 import io.limiter.core.redis.RedisHealth.NodeListener;
@@ -11,6 +12,7 @@ import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.store.LimitStore;
+import io.limiter.micronaut.config.ListedCaller;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Context;
@@ -54,18 +56,30 @@ public final class LimitStoreFactory {
 
   @Singleton
   @Requires(beans = ConnectionSource.class)
-  OverrideTable sharedOverrides(RedisStoreHolder redis) {
+  OverrideTable<SubjectOverride> sharedOverrides(RedisStoreHolder redis) {
     return redis.store().overrides();
   }
 
   @Singleton
-  @Requires(missingBeans = ConnectionSource.class)
-  OverrideTable ownOverrides() {
-    return new OverrideTable.InMemory();
+  @Requires(beans = ConnectionSource.class)
+  OverrideTable<ListedCaller> sharedCallers(RedisStoreHolder redis) {
+    return redis.store().table("callers", ListedCaller.ENTRIES, ListedCaller::read);
   }
 
   @Singleton
-  OverridesInForce overridesInForce(OverrideTable table) {
+  @Requires(missingBeans = ConnectionSource.class)
+  OverrideTable<SubjectOverride> ownOverrides() {
+    return new OverrideTable.InMemory<>("overrides");
+  }
+
+  @Singleton
+  @Requires(missingBeans = ConnectionSource.class)
+  OverrideTable<ListedCaller> ownCallers() {
+    return new OverrideTable.InMemory<>(ListedCaller.ENTRIES);
+  }
+
+  @Singleton
+  OverridesInForce overridesInForce(OverrideTable<SubjectOverride> table) {
     return new OverridesInForce(table::tag);
   }
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.subject;
 
+import static java.util.stream.Collectors.toMap;
+
 import io.limiter.micronaut.address.IpAddress;
 import io.limiter.micronaut.address.TrustedProxies;
 import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
+import io.limiter.micronaut.config.ListedCaller;
+import io.limiter.micronaut.config.ListedCaller.Kind;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
@@ -14,6 +18,9 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.security.Principal;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -21,7 +28,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Finds callers that are exempt from limits, or blocked, by the settings that are in use. */
+/**
+ * Finds callers that are exempt from limits, or blocked: by the settings that are in use, and by
+ * what was listed at run time.
+ */
 @Internal
 @Singleton
 public final class CallerLists {
@@ -36,32 +46,83 @@ public final class CallerLists {
   private final PoliciesConfiguration settings;
   private final ClientAddress address;
   private final TrustedProxies proxies;
+  private final RunTimeLists runTime;
   private final AtomicBoolean proxyListed = new AtomicBoolean();
 
   CallerLists(
-      PoliciesConfiguration settings, ClientAddress address, AddressConfiguration configuration) {
+      PoliciesConfiguration settings,
+      ClientAddress address,
+      AddressConfiguration configuration,
+      RunTimeLists runTime) {
     this.settings = settings;
     this.address = address;
+    this.runTime = runTime;
     this.proxies = configuration.proxies();
   }
 
   /** Whether no rule limits the caller of this request. */
   public boolean isExempt(HttpRequest<?> request) {
     Optional<ExemptConfiguration> exempt = settings.current().exempt();
-    return exempt.isPresent()
-        && (isIn(exempt.get().users(), request)
-            || isIn(exempt.get().addresses(), request, ExemptConfiguration.PREFIX)
-            || hasToken(exempt.get(), request));
+    KindInForce now = runTime.exempt;
+    return isUserIn(now, request)
+        || isAddressIn(now, request)
+        || (exempt.isPresent()
+            && (isIn(exempt.get().users(), request)
+                || isIn(exempt.get().addresses(), request, ExemptConfiguration.PREFIX)
+                || hasToken(exempt.get(), request)));
+  }
+
+  /** Whether any caller is blocked. */
+  public boolean isAnyBlocked() {
+    return settings.block() != null || !runTime.blocked.isEmpty();
   }
 
   /** Whether the client of this request is blocked by its address. */
-  public boolean isAddressBlocked(BlockConfiguration block, HttpRequest<?> request) {
-    return isIn(block.addresses(), request, BlockConfiguration.PREFIX);
+  public boolean isAddressBlocked(HttpRequest<?> request) {
+    BlockConfiguration block = settings.block();
+    return (block != null && isIn(block.addresses(), request, BlockConfiguration.PREFIX))
+        || isAddressIn(runTime.blocked, request);
   }
 
   /** Whether the user of this request is blocked. */
-  public boolean isUserBlocked(BlockConfiguration block, HttpRequest<?> request) {
-    return isIn(block.users(), request);
+  public boolean isUserBlocked(HttpRequest<?> request) {
+    BlockConfiguration block = settings.block();
+    return (block != null && isIn(block.users(), request)) || isUserIn(runTime.blocked, request);
+  }
+
+  /** Whether this names the caller of a request. */
+  public boolean names(ListedCaller listed, HttpRequest<?> request) {
+    return listed.user().isEmpty()
+        ? contains(listed.addresses(), client(request))
+        : isIn(Set.of(listed.user()), request);
+  }
+
+  private static boolean isUserIn(KindInForce now, HttpRequest<?> request) {
+    return !now.users().isEmpty()
+        && request
+            .getUserPrincipal()
+            .map(Principal::getName)
+            .map(now.users()::get)
+            .filter(InForce::holds)
+            .isPresent();
+  }
+
+  private boolean isAddressIn(KindInForce now, HttpRequest<?> request) {
+    if (now.addresses().isEmpty()) {
+      return false;
+    }
+    IpAddress client = client(request);
+    for (InForce each : now.addresses()) {
+      if (contains(each.caller().addresses(), client) && each.holds()) {
+        warnOfProxy(client, "What was listed at run time");
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean contains(TrustedProxies networks, @Nullable IpAddress client) {
+    return client == null ? networks.trustUnixSockets() : networks.trust(client);
   }
 
   private static boolean isIn(Set<String> users, HttpRequest<?> request) {
@@ -74,18 +135,19 @@ public final class CallerLists {
       return false;
     }
     IpAddress client = client(request);
-    if (client == null) {
-      return networks.trustUnixSockets();
-    }
-    if (!networks.trust(client)) {
+    if (!contains(networks, client)) {
       return false;
     }
-    if (proxies.trust(client) && proxyListed.compareAndSet(false, true)) {
+    warnOfProxy(client, list + ".addresses");
+    return true;
+  }
+
+  private void warnOfProxy(@Nullable IpAddress client, String list) {
+    if (client != null && proxies.trust(client) && proxyListed.compareAndSet(false, true)) {
       LOG.warn(
-          "{}.addresses contains the address of a trusted proxy, and a request has no other client: all requests that the proxy forwards without naming their client are affected. Remove the proxy from the list",
+          "{} contains the address of a trusted proxy, and a request has no other client: all requests that the proxy forwards without naming their client are affected. Remove the proxy from the list",
           list);
     }
-    return true;
   }
 
   private @Nullable IpAddress client(HttpRequest<?> request) {
@@ -118,6 +180,66 @@ public final class CallerLists {
       return MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
     } catch (NoSuchAlgorithmException e) {
       throw new IllegalStateException("Every Java platform has SHA-256", e);
+    }
+  }
+
+  /** A caller with the System.nanoTime() until which it is listed. */
+  private record InForce(ListedCaller caller, long endNanos) {
+
+    boolean holds() {
+      return endNanos - System.nanoTime() > 0;
+    }
+  }
+
+  /** The callers that are listed for one kind. */
+  private record KindInForce(List<InForce> addresses, Map<String, InForce> users) {
+
+    static final KindInForce NONE = new KindInForce(List.of(), Map.of());
+
+    boolean isEmpty() {
+      return addresses.isEmpty() && users.isEmpty();
+    }
+
+    static KindInForce of(Kind kind, List<InForce> all) {
+      List<InForce> own = all.stream().filter(each -> each.caller().kind() == kind).toList();
+      return own.isEmpty()
+          ? NONE
+          : new KindInForce(
+              own.stream().filter(each -> each.caller().user().isEmpty()).toList(),
+              own.stream()
+                  .filter(each -> !each.caller().user().isEmpty())
+                  .collect(toMap(each -> each.caller().user(), each -> each)));
+    }
+  }
+
+  /**
+   * The callers that are listed at run time, as this instance has last read them. While there are
+   * none, a request costs one additional field read.
+   */
+  @Internal
+  @Singleton
+  public static final class RunTimeLists {
+
+    private volatile List<InForce> all = List.of();
+    private volatile KindInForce blocked = KindInForce.NONE;
+    private volatile KindInForce exempt = KindInForce.NONE;
+
+    /** Replaces the callers that are listed. */
+    public void use(List<ListedCaller> listed) {
+      long nowNanos = System.nanoTime();
+      List<InForce> next =
+          listed.stream()
+              .sorted(Comparator.comparing(ListedCaller::since))
+              .map(caller -> new InForce(caller, nowNanos + caller.left().toNanos()))
+              .toList();
+      all = next;
+      blocked = KindInForce.of(Kind.BLOCK, next);
+      exempt = KindInForce.of(Kind.EXEMPT, next);
+    }
+
+    /** The callers that are listed now, the first one first. */
+    public List<ListedCaller> all() {
+      return all.stream().filter(InForce::holds).map(InForce::caller).toList();
     }
   }
 }

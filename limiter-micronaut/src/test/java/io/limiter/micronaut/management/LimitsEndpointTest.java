@@ -793,7 +793,7 @@ class LimitsEndpointTest {
           "unlimited": true, "counts": {"a": 1}, "time": "1h" | The body has both of
           "unlimited": true | The member 'time' is missing
           "unlimited": true, "time": 5 | The member 'time' is 5: set it to a time
-          "unlimited": true, "time": "soon" | The member 'time' is 'soon': set it to a time with its unit, 1s to 7d
+          "unlimited": true, "time": "soon" | The member 'time' is 'soon': set it to a time with its unit, such as 15m
           "unlimited": true, "time": "8d" | use 1 s to 7 days
           "unlimited": true, "time": "-1h" | use 1 s to 7 days
           "unlimited": false, "time": "1h" | The body has none of 'counts'

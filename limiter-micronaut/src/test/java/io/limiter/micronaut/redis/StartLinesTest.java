@@ -58,7 +58,7 @@ class StartLinesTest {
                 "limiter.redis.enabled",
                 "Off"))) {
       assertThat(context.containsBean(ConnectionSource.class)).isFalse();
-      assertThat(context.getBean(OverrideTable.class)).isNotNull();
+      assertThat(context.getBeansOfType(OverrideTable.class)).hasSize(2);
       assertThat(log.lines())
           .containsOnlyOnce(
               "WARN limiter.redis.enabled is false: each instance of this service counts separately")

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 --
--- Reads and changes the overrides of subjects that all instances share.
+-- Reads and changes the overrides of subjects, or other entries, that all instances share.
 --
--- KEYS[1]  a hash: by the tag of a subject, the time in milliseconds at which its override ends, a line break, its text
--- ARGV     nothing to read them; a tag to remove its override; a tag, milliseconds and a text to add one
+-- KEYS[1]  a hash: by the tag of an entry, the time in milliseconds at which it ends, a line break, its text
+-- ARGV     nothing to read them; a tag to remove its entry; a tag, milliseconds, a text, and what entries are to add one
 --
--- Returns those that hold then: tag, text and remaining milliseconds, one after another. A single text is the reason
--- why nothing was done: not an error, since those count as failures of Redis.
+-- Returns those that hold then: tag, text and remaining milliseconds, one after another; with 0 milliseconds those that
+-- cannot be read. A single text is the reason why nothing was done: not an error, since those count as failures of Redis.
 --
 -- luacheck: read globals KEYS ARGV
 -- Defined by the included constants:
@@ -14,7 +14,7 @@
 --%constants
 
 if redis.call('HLEN', KEYS[1]) > MAX_FIELDS then
-  return { 'The hash of overrides has too many fields' }
+  return { 'The hash ' .. KEYS[1] .. ' has too many fields' }
 end
 
 local time = redis.call('TIME')
@@ -32,17 +32,19 @@ end
 for i = 1, #stored, 2 do
   local tag, value = stored[i], stored[i + 1]
   local _, line, digits = string.find(value, '^(%d+)\n')
-  local ends = tonumber(digits or 0)
-  if ends > now and tag ~= ARGV[1] then
+  local ends = digits and #digits <= 15 and tonumber(digits)
+  if ends and ends > now and tag ~= ARGV[1] then
     add(tag, string.sub(value, line + 1), ends)
   elseif ARGV[1] then
     redis.call('HDEL', KEYS[1], tag)
+  elseif not ends then
+    add(tag, '', now)
   end
 end
 
 if ARGV[2] then
   if #found >= 3 * MAX_OVERRIDES then
-    return { 'There are already ' .. MAX_OVERRIDES .. ' overrides: remove one that is not needed' }
+    return { 'There are already ' .. MAX_OVERRIDES .. ' ' .. ARGV[4] .. ': remove one that is not needed' }
   end
   local ends = now + ARGV[2]
   redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f\n%s', ends, ARGV[3]))
