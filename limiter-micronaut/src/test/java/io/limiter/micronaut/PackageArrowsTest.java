@@ -25,6 +25,7 @@ import io.limiter.micronaut.http.BadRequestHandler;
 import io.limiter.micronaut.http.CallAbandonedHandler;
 import io.limiter.micronaut.http.LimitDeniedHandler;
 import io.limiter.micronaut.http.RateLimitFields;
+import io.limiter.micronaut.http.RateLimitFormat;
 import io.limiter.micronaut.intercept.LimitInterceptor;
 import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
@@ -284,6 +285,7 @@ class PackageArrowsTest {
               LimitedPolicy.class,
               Origin.class,
               RateLimitFields.class,
+              RateLimitFormat.class,
               RequestSubjects.class,
               SubjectSource.class)
           .or(resideInAnyPackage(ANNOTATION, CONFIG, EXCEPTION));

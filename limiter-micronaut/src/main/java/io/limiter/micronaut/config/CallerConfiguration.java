@@ -210,7 +210,12 @@ public final class CallerConfiguration {
     public static final String PREFIX = LimiterConfiguration.PREFIX + ".block";
 
     private static final String DEFAULT_STATUS = "403";
-    private static final String DEFAULT_MESSAGE = "This caller is blocked";
+
+    /** The key of the limiter's own message, in braces. */
+    @Internal public static final String DEFAULT_MESSAGE = "{limiter.blocked}";
+
+    /** The code in the body of the response to a blocked caller. */
+    @Internal public static final String CODE = "blocked";
 
     private static final int MIN_STATUS = 400;
     private static final int MAX_STATUS = 599;
@@ -228,8 +233,8 @@ public final class CallerConfiguration {
      * @param users Default value none. Names of principals, whose requests are rejected after
      *     security.
      * @param status The status of the response to a blocked caller. Default value 403; 400 to 599.
-     * @param message The message of the response to a blocked caller. Default value {@code This
-     *     caller is blocked}.
+     * @param message The message of the response to a blocked caller: a text, or the key of a
+     *     message in braces. Default value {@code {limiter.blocked}}.
      * @throws ConfigurationException naming the property, its value and the remedy
      */
     @ConfigurationInject

@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  * @param message the message for people, in the language of the request
  */
 public record Denial(
-    HttpRequest<?> request, LimitDeniedException cause, int status, String code, String message) {
+    HttpRequest<?> request, LimitDeniedException cause, int status, String code, String message)
+    implements Rejection {
 
   /** The shortest wait that is reported, also if the next call is decided by the store again. */
   private static final long MIN_WAIT_SECONDS = 1;
@@ -103,9 +104,9 @@ public record Denial(
     return duration.toSeconds() + (duration.toNanosPart() > 0 ? 1 : 0);
   }
 
-  /** The standard reason phrase of the status. */
+  @Override
   public String title() {
-    return named(status).map(HttpStatus::getReason).orElse("Denied");
+    return Rejection.super.title();
   }
 
   /** A status that Micronaut names; empty for others, such as 498. */
@@ -123,39 +124,39 @@ public record Denial(
   }
 
   /**
-   * The values of a denial that error bodies and messages can contain, by name. Times are whole
-   * seconds, rounded up.
+   * The values that error bodies and messages can contain, by name. Times are whole seconds,
+   * rounded up. A response without a verdict has null for what a verdict states.
    */
   @Internal
   public enum Value implements JsonTemplate.Part {
-    CODE("code", Denial::code),
-    MESSAGE("message", Denial::message),
-    STATUS("status", denial -> (long) denial.status()),
+    CODE("code", Rejection::code),
+    MESSAGE("message", Rejection::message),
+    STATUS("status", rejection -> (long) rejection.status()),
     /** The standard reason phrase of the status. */
-    TITLE("title", Denial::title),
-    POLICY("policy", denial -> denial.verdict().policy().name()),
+    TITLE("title", Rejection::title),
+    POLICY("policy", ofDenial(denial -> denial.verdict().policy().name())),
     /** The names of the rules that deny. */
-    VIOLATED("violated", Denial::violated),
+    VIOLATED("violated", ofDenial(Denial::violated)),
     /** The value of the header field; null if there is none. */
-    RETRY_AFTER("retryAfter", denial -> boxed(denial.retryAfterSeconds())),
+    RETRY_AFTER("retryAfter", ofDenial(denial -> boxed(denial.retryAfterSeconds()))),
     /** The remaining time of the subject's ban; null if it is not banned. */
-    BANNED("banned", denial -> boxed(denial.bannedSeconds())),
+    BANNED("banned", ofDenial(denial -> boxed(denial.bannedSeconds()))),
     // The following values are those of the rule that denies, if there is one.
-    LIMIT("limit", denial -> ofRule(denial, denying -> denying.rule().count())),
-    REMAINING("remaining", denial -> ofRule(denial, RuleVerdict::remaining)),
-    WINDOW("window", denial -> ofRule(denial, rule -> secondsUp(rule.rule().window()))),
-    RESET("reset", denial -> ofRule(denial, rule -> secondsUp(rule.effectiveWindow()))),
-    PATH("path", denial -> denial.request().getPath()),
-    METHOD("method", denial -> denial.request().getMethodName()),
+    LIMIT("limit", ofRule(denying -> denying.rule().count())),
+    REMAINING("remaining", ofRule(RuleVerdict::remaining)),
+    WINDOW("window", ofRule(rule -> secondsUp(rule.rule().window()))),
+    RESET("reset", ofRule(rule -> secondsUp(rule.effectiveWindow()))),
+    PATH("path", rejection -> rejection.request().getPath()),
+    METHOD("method", rejection -> rejection.request().getMethodName()),
     /** By the clock of this service, to the millisecond. */
-    TIMESTAMP("timestamp", denial -> Instant.now().truncatedTo(ChronoUnit.MILLIS).toString());
+    TIMESTAMP("timestamp", rejection -> Instant.now().truncatedTo(ChronoUnit.MILLIS).toString());
 
     private final String placeholder;
 
     @SuppressWarnings("ImmutableEnumChecker") // lambdas without state
-    private final Function<Denial, @Nullable Object> value;
+    private final Function<Rejection, @Nullable Object> value;
 
-    Value(String placeholder, Function<Denial, @Nullable Object> value) {
+    Value(String placeholder, Function<Rejection, @Nullable Object> value) {
       this.placeholder = placeholder;
       this.value = value;
     }
@@ -167,11 +168,11 @@ public record Denial(
     }
 
     /** The values that messages can contain, as text. */
-    public static Map<String, Object> arguments(Denial denial) {
+    public static Map<String, Object> arguments(Rejection rejection) {
       Map<String, Object> arguments = new HashMap<>();
       for (Value value : values()) {
         if (DenialMessages.ARGUMENTS.contains(value.placeholder)) {
-          arguments.put(value.placeholder, value.text(denial));
+          arguments.put(value.placeholder, value.text(rejection));
         }
       }
       return arguments;
@@ -182,13 +183,13 @@ public record Denial(
     }
 
     @Override
-    public @Nullable Object of(Denial denial) {
-      return value.apply(denial);
+    public @Nullable Object of(Rejection rejection) {
+      return value.apply(rejection);
     }
 
     /** The value as part of a text: list items separated by commas, an empty text for null. */
-    public String text(Denial denial) {
-      Object found = of(denial);
+    public String text(Rejection rejection) {
+      Object found = of(rejection);
       if (found instanceof List<?> items) {
         return String.join(", ", items.stream().map(String::valueOf).toList());
       }
@@ -199,8 +200,13 @@ public record Denial(
       return seconds.isPresent() ? (Long) seconds.getAsLong() : null;
     }
 
-    private static @Nullable Long ofRule(Denial denial, ToLongFunction<RuleVerdict> part) {
-      return boxed(denial.rule().stream().mapToLong(part).findFirst());
+    private static Function<Rejection, @Nullable Object> ofDenial(
+        Function<Denial, @Nullable Object> value) {
+      return rejection -> rejection instanceof Denial denial ? value.apply(denial) : null;
+    }
+
+    private static Function<Rejection, @Nullable Object> ofRule(ToLongFunction<RuleVerdict> part) {
+      return ofDenial(denial -> boxed(denial.rule().stream().mapToLong(part).findFirst()));
     }
   }
 }

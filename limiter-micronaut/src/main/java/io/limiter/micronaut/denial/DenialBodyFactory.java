@@ -57,36 +57,38 @@ public final class DenialBodyFactory {
       case PROBLEM -> problem(application);
       case TEMPLATE -> {
         JsonTemplate body = JsonTemplate.read(TemplateConfiguration.PREFIX, fields(template));
-        yield new ObjectBody(outcome -> body, MediaType.APPLICATION_JSON_TYPE, application);
+        yield new ObjectBody(outcome -> body, body, MediaType.APPLICATION_JSON_TYPE, application);
       }
     };
   }
 
   /**
    * {@code application/problem+json} as in RFC 9457, with the types of
-   * draft-ietf-httpapi-ratelimit-headers. The draft has none for duplicates, which are therefore
-   * about:blank with the title of the status, as the RFC requires.
+   * draft-ietf-httpapi-ratelimit-headers. The draft has none for duplicates and for requests that
+   * are rejected without a verdict, which are therefore about:blank with the title of the status,
+   * as the RFC requires.
    *
    * <p>Titles are always English, since the registry of the types defines them. The detail is in
    * the language of the request.
    *
    * @param pages what a browser receives
    */
-  public static DenialBody problem(DenialBody pages) {
+  static DirectBody problem(DirectBody pages) {
     // All types have the violated policies. While the store is away no policy is known to be
     // violated, and a banned subject may no longer violate any.
     JsonTemplate limited = problem("quota-exceeded", "Quota Exceeded");
     JsonTemplate banned = problem("abnormal-usage-detected", "Abnormal Usage Detected");
     JsonTemplate unavailable = problem("temporary-reduced-capacity", "Temporary Reduced Capacity");
-    JsonTemplate duplicate = new JsonTemplate(problemFields("about:blank", Denial.Value.TITLE));
+    JsonTemplate untyped = new JsonTemplate(problemFields("about:blank", Denial.Value.TITLE));
     return new ObjectBody(
         outcome ->
             switch (outcome) {
               case LIMITED -> limited;
               case BANNED -> banned;
               case UNAVAILABLE -> unavailable;
-              case DUPLICATE, ALLOWED -> duplicate;
+              case DUPLICATE, ALLOWED -> untyped;
             },
+        untyped,
         MediaType.APPLICATION_JSON_PROBLEM_TYPE,
         pages);
   }
@@ -142,6 +144,15 @@ public final class DenialBodyFactory {
     }
 
     @Override
+    public MutableHttpResponse<?> reject(
+        Rejection.Plain rejection, MutableHttpResponse<?> response) {
+      ErrorContext.Builder error =
+          ErrorContext.builder(rejection.request()).errorMessage(rejection.message());
+      rejection.mistake().ifPresent(error::cause);
+      return process(error.build(), rejection, response);
+    }
+
+    @Override
     public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
       ErrorContext error =
           ErrorContext.builder(denial.request())
@@ -157,15 +168,15 @@ public final class DenialBodyFactory {
 
     /** Micronaut's own format fails for statuses that Micronaut does not know, such as 430. */
     private MutableHttpResponse<?> process(
-        ErrorContext error, Denial denial, MutableHttpResponse<?> response) {
-      if (Denial.named(denial.status()).isPresent()) {
+        ErrorContext error, Rejection rejection, MutableHttpResponse<?> response) {
+      if (Denial.named(rejection.status()).isPresent()) {
         return application.get().processResponse(error, response);
       }
       String reason = response.reason();
       return application
           .get()
           .processResponse(error, response.status(HttpStatus.BAD_REQUEST.getCode(), reason))
-          .status(denial.status(), reason);
+          .status(rejection.status(), reason);
     }
 
     @Override
@@ -179,7 +190,7 @@ public final class DenialBodyFactory {
     }
 
     private static List<JsonTemplate> layouts() {
-      JsonTemplate.Part uri = denial -> denial.request().getUri().toString();
+      JsonTemplate.Part uri = rejection -> rejection.request().getUri().toString();
       Object link = JsonTemplate.object("href", uri, "templated", false);
       Object self = JsonTemplate.object("self", link);
       Object selfInList = JsonTemplate.object("self", List.of(link));
@@ -221,21 +232,35 @@ public final class DenialBodyFactory {
    * body.
    *
    * @param templates the object for each outcome
+   * @param rejected the object without a verdict
    */
   private record ObjectBody(
-      Function<Outcome, JsonTemplate> templates, MediaType type, DenialBody pages)
+      Function<Outcome, JsonTemplate> templates,
+      JsonTemplate rejected,
+      MediaType type,
+      DirectBody pages)
       implements DirectBody {
 
     @Override
     public MutableHttpResponse<?> write(Denial denial, MutableHttpResponse<?> response) {
-      if (denial.request().getMethod() == HttpMethod.HEAD) {
-        return response;
-      }
       return browser(denial.request())
           ? pages.write(denial, response)
-          : response
-              .body(templates.apply(denial.verdict().outcome()).fill(denial))
-              .contentType(type);
+          : body(templates.apply(denial.verdict().outcome()), denial, response);
+    }
+
+    @Override
+    public MutableHttpResponse<?> reject(
+        Rejection.Plain rejection, MutableHttpResponse<?> response) {
+      return browser(rejection.request())
+          ? pages.reject(rejection, response)
+          : body(rejected, rejection, response);
+    }
+
+    private MutableHttpResponse<?> body(
+        JsonTemplate template, Rejection rejection, MutableHttpResponse<?> response) {
+      return rejection.request().getMethod() == HttpMethod.HEAD
+          ? response
+          : response.body(template.fill(rejection)).contentType(type);
     }
 
     @Override
@@ -244,7 +269,8 @@ public final class DenialBodyFactory {
     }
 
     private static boolean browser(HttpRequest<?> request) {
-      return request.accept().stream().anyMatch(MediaType.TEXT_HTML_TYPE::equals)
+      return request.getMethod() != HttpMethod.HEAD
+          && request.accept().stream().anyMatch(MediaType.TEXT_HTML_TYPE::equals)
           && request.accept().stream()
               .noneMatch(type -> type.matchesExtension(MediaType.EXTENSION_JSON));
     }

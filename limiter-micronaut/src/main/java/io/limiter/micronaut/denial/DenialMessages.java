@@ -4,7 +4,9 @@ package io.limiter.micronaut.denial;
 import io.limiter.core.Outcome;
 import io.limiter.core.util.BoundedCache;
 import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.DenialConfiguration;
+import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.micronaut.context.AbstractMessageSource;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.MessageSource.MessageContext;
@@ -369,12 +371,22 @@ public class DenialMessages {
   @Context
   static final class MessageCheck {
 
-    MessageCheck(DenialConfiguration configuration, DenialMessages messages) {
+    MessageCheck(
+        DenialConfiguration configuration,
+        PoliciesConfiguration policies,
+        DenialMessages messages) {
       check(configuration, messages, Outcome.LIMITED, "message");
       check(configuration, messages, Outcome.BANNED, "banned-message");
       check(configuration, messages, Outcome.DUPLICATE, "duplicate-message");
       check(configuration, messages, Outcome.UNAVAILABLE, "unavailable-message");
-      check(messages, configuration.tooCostlyMessage(), "too-costly-message");
+      check(
+          messages,
+          configuration.tooCostlyMessage(),
+          DenialConfiguration.PREFIX + ".too-costly-message");
+      check(
+          messages,
+          policies.current().blockResponse().message(),
+          BlockConfiguration.PREFIX + ".message");
     }
 
     private static void check(
@@ -382,7 +394,10 @@ public class DenialMessages {
         DenialMessages messages,
         Outcome outcome,
         String property) {
-      check(messages, configuration.text(outcome).message().orElseThrow(), property);
+      check(
+          messages,
+          configuration.text(outcome).message().orElseThrow(),
+          DenialConfiguration.PREFIX + '.' + property);
     }
 
     private static void check(DenialMessages messages, String message, String property) {
@@ -390,9 +405,7 @@ public class DenialMessages {
         messages.requireUsable(message);
       } catch (IllegalArgumentException e) {
         throw new ConfigurationException(
-            "%s.%s = %s: %s"
-                .formatted(DenialConfiguration.PREFIX, property, message, e.getMessage()),
-            e);
+            "%s = %s: %s".formatted(property, message, e.getMessage()), e);
       }
     }
   }

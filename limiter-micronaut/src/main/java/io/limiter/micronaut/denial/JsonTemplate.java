@@ -14,9 +14,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A JSON value of constants and values of a denial. It is filled as a tree, which the application's
- * JSON mapper writes, or written as bytes, as a JSON mapper without settings of the application
- * writes the tree.
+ * A JSON value of constants and values of a rejected request. It is filled as a tree, which the
+ * application's JSON mapper writes, or written as bytes, as a JSON mapper without settings of the
+ * application writes the tree.
  */
 @Internal
 public final class JsonTemplate {
@@ -28,14 +28,12 @@ public final class JsonTemplate {
   private final List<byte[]> constants = new ArrayList<>();
   private final List<Part> parts = new ArrayList<>();
 
-  /** A part that depends on the denial. */
+  /** A part that depends on the request and its rejection. */
   @FunctionalInterface
   interface Part {
 
-    /**
-     * A text, a whole number as a Long, or a list of texts; null if the denial has no such value.
-     */
-    @Nullable Object of(Denial denial);
+    /** A text, a whole number as a Long, or a list of texts; null if there is no such value. */
+    @Nullable Object of(Rejection rejection);
   }
 
   /**
@@ -131,11 +129,11 @@ public final class JsonTemplate {
     if (only != null) {
       return only;
     }
-    return denial ->
+    return rejection ->
         text.fill(
             name -> {
               Denial.Value known = values.get(name);
-              return known == null ? "" : known.text(denial);
+              return known == null ? "" : known.text(rejection);
             });
   }
 
@@ -153,21 +151,21 @@ public final class JsonTemplate {
   }
 
   /** The value as a tree, of which an application's mapper leaves nothing out, such as nulls. */
-  JsonNode fill(Denial denial) {
-    return node(content, denial);
+  JsonNode fill(Rejection rejection) {
+    return node(content, rejection);
   }
 
-  private static JsonNode node(@Nullable Object value, Denial denial) {
+  private static JsonNode node(@Nullable Object value, Rejection rejection) {
     if (value instanceof Part part) {
-      return node(part.of(denial), denial);
+      return node(part.of(rejection), rejection);
     }
     if (value instanceof Map<?, ?> fields) {
       Map<String, JsonNode> nodes = new LinkedHashMap<>();
-      fields.forEach((name, field) -> nodes.put(String.valueOf(name), node(field, denial)));
+      fields.forEach((name, field) -> nodes.put(String.valueOf(name), node(field, rejection)));
       return JsonNode.createObjectNode(nodes);
     }
     if (value instanceof List<?> items) {
-      return JsonNode.createArrayNode(items.stream().map(item -> node(item, denial)).toList());
+      return JsonNode.createArrayNode(items.stream().map(item -> node(item, rejection)).toList());
     }
     if (value == null) {
       return JsonNode.nullNode();
@@ -185,11 +183,11 @@ public final class JsonTemplate {
    *
    * @throws IllegalArgumentException if the body contains the URI of the request, and it is invalid
    */
-  public byte[] write(Denial denial) {
+  public byte[] write(Rejection rejection) {
     JsonOutput json = new JsonOutput();
     for (int i = 0; i < parts.size(); i++) {
       json.bytes(constants.get(i));
-      json.value(parts.get(i).of(denial));
+      json.value(parts.get(i).of(rejection));
     }
     json.bytes(constants.get(parts.size()));
     return json.take();

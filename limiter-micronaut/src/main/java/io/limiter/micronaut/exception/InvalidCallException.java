@@ -24,6 +24,11 @@ public abstract sealed class InvalidCallException extends RuntimeException {
     return response;
   }
 
+  /** The code by which programs recognize the mistake, such as {@code invalid_cost}. */
+  public final String code() {
+    return response.substring(response.indexOf('.') + 1, response.length() - 1).replace('-', '_');
+  }
+
   /**
    * A call has no subject: the expression of its limit fails, or is null or empty, or the call is
    * anonymous and anonymous calls are denied. The call is not admitted, and calls without a subject

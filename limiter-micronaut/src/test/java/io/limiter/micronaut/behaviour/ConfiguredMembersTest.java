@@ -298,4 +298,58 @@ class ConfiguredMembersTest {
       assertThat(service.status("/m/user/quota", StatedCallers.USER, "ann")).isEqualTo(403);
     }
   }
+
+  private static final String BLOCKED =
+      """
+      limiter:
+        block: {addresses: ["192.0.2.66"]}
+        denial: {body: problem}
+      """;
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "problem     | 403 | en    | \"title\":\"Forbidden\",\"status\":403,\"detail\":\"This caller is blocked\"",
+        "problem     | 430 | zh-CN | \"status\":430,\"detail\":\"该调用者已被禁止访问\"",
+        "application | 403 | zh-CN | 该调用者已被禁止访问",
+        "application | 430 | en    | This caller is blocked",
+      })
+  void aBlockedCallerReceivesTheBodyOfDenialsInItsLanguage(
+      String form, int status, String language, String expected) {
+    String yaml = BLOCKED.replace("problem", form).replace("66\"]", "66\"], status: " + status);
+    try (HttpService service = start(yaml, Map.of())) {
+      var blocked =
+          service.get("/m/open", StatedCallers.ADDRESS, "192.0.2.66", "Accept-Language", language);
+      assertThat(blocked.statusCode()).isEqualTo(status);
+      assertThat(blocked.body()).contains(expected);
+      assertThat(service.status("/m/open")).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aBadRequestReceivesTheBodyOfDenials() {
+    String template =
+        """
+        limiter:
+          anonymous: reject
+          denial: {body: template, template: {code: "{code}", text: "{message}", limit: "{limit}"}}
+        """;
+    try (HttpService service = start(template, Map.of())) {
+      var missing = service.get("/m/user/quota", "Accept-Language", "en");
+      assertThat(missing.statusCode()).isEqualTo(400);
+      assertThat(missing.body())
+          .contains(
+              "\"code\":\"missing_subject\"",
+              "\"text\":\"A value required for rate limiting is missing\"",
+              "\"limit\":null");
+    }
+  }
+
+  @Test
+  void anUnknownKeyOfTheMessageForBlockedCallersStopsTheStart() {
+    String yaml = BLOCKED.replace("66\"]", "66\"], message: \"{no.such}\"");
+    assertThatThrownBy(() -> start(yaml, Map.of()).close())
+        .hasStackTraceContaining("limiter.block.message = {no.such}");
+  }
 }

@@ -151,8 +151,8 @@ class DenialReplacementsTest {
   @Replaces(BadRequestHandler.class)
   @Requires(property = REPLACED, value = "subjects")
   static class OwnSubjects extends BadRequestHandler {
-    OwnSubjects(ErrorResponseProcessor<?> errors, DenialMessages messages) {
-      super(errors, messages);
+    OwnSubjects(ErrorResponseProcessor<?> errors, DenialMessages messages, DenialBody body) {
+      super(errors, messages, body);
     }
 
     @Override
@@ -166,8 +166,8 @@ class DenialReplacementsTest {
   @Replaces(BadRequestHandler.class)
   @Requires(property = REPLACED, value = "keys")
   static class OwnKeys extends BadRequestHandler {
-    OwnKeys(ErrorResponseProcessor<?> errors, DenialMessages messages) {
-      super(errors, messages);
+    OwnKeys(ErrorResponseProcessor<?> errors, DenialMessages messages, DenialBody body) {
+      super(errors, messages, body);
     }
 
     @Override
@@ -300,8 +300,7 @@ class DenialReplacementsTest {
       HttpResponse<String> bad = server.get(path);
 
       assertThat(bad.statusCode()).isEqualTo(400);
-      assertThat(bad.body())
-          .contains("\"errors\":[{\"message\":\"" + message.replace("PATH", path("")) + "\"}]");
+      assertThat(bad.body()).contains("\"detail\":\"" + message.replace("PATH", path("")) + '"');
     }
   }
 
