@@ -64,7 +64,7 @@ final class DocsServer extends HttpService {
 
   /** Forgets all calls. */
   void forget() {
-    bean(StandingStill.class).begin();
+    bean(Begun.class).begin();
   }
 
   HttpResponse<String> call(Exchange exchange) {
@@ -75,15 +75,15 @@ final class DocsServer extends HttpService {
     return exchange(exchange.method(), exchange.path(), exchange.body(), fields);
   }
 
+  /** A bean of its own, since a store in front of the other may replace that. */
   @Singleton
-  @Replaces(value = LimitStore.class, factory = LimitStoreFactory.class)
-  static class StandingStill implements LimitStore {
+  static class Begun {
 
     private final Function<Policy, Fallback> fallbacks;
     private final boolean away;
     private volatile LimitStore store;
 
-    StandingStill(LimiterConfiguration configuration, PoliciesConfiguration policies) {
+    Begun(LimiterConfiguration configuration, PoliciesConfiguration policies) {
       fallbacks = policies.fallbacks(configuration.fallback());
       away =
           configuration.fallback() != Fallback.LOCAL
@@ -107,25 +107,30 @@ final class DocsServer extends HttpService {
       redis.close();
       return new FallbackStore(redis, memory, fallbacks, new FallbackCounts());
     }
+  }
+
+  @Singleton
+  @Replaces(value = LimitStore.class, factory = LimitStoreFactory.class)
+  record StandingStill(Begun begun) implements LimitStore {
 
     @Override
     public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-      return store.decide(request, mode);
+      return begun.store.decide(request, mode);
     }
 
     @Override
     public CompletionStage<Void> reset(Collection<StateKey> keys) {
-      return store.reset(keys);
+      return begun.store.reset(keys);
     }
 
     @Override
     public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
-      return store.liftBans(keys);
+      return begun.store.liftBans(keys);
     }
 
     @Override
     public void close() {
-      store.close();
+      begun.store.close();
     }
   }
 }

@@ -38,7 +38,7 @@ public final class TrustedProxies {
     return new TrustedProxies(
         written.stream()
             .filter(entry -> !UNIX.equalsIgnoreCase(entry))
-            .map(TrustedProxies::network)
+            .map(entry -> network(entry, Network.WIDEST_IPV4, Network.WIDEST_IPV6))
             .toList(),
         written.stream().anyMatch(UNIX::equalsIgnoreCase));
   }
@@ -52,17 +52,12 @@ public final class TrustedProxies {
     if (UNIX.equalsIgnoreCase(written)) {
       return new TrustedProxies(List.of(), true);
     }
-    try {
-      return new TrustedProxies(List.of(Network.parse(written, 0, 0)), false);
-    } catch (IllegalArgumentException mistake) {
-      throw new IllegalArgumentException(
-          "'%s': %s".formatted(written, mistake.getMessage()), mistake);
-    }
+    return new TrustedProxies(List.of(network(written, 0, 0)), false);
   }
 
-  private static Network network(String entry) {
+  private static Network network(String entry, int widestIpv4, int widestIpv6) {
     try {
-      return Network.parse(entry);
+      return Network.parse(entry, widestIpv4, widestIpv6);
     } catch (IllegalArgumentException mistake) {
       throw new IllegalArgumentException(entry + ": " + mistake.getMessage(), mistake);
     }
@@ -123,16 +118,10 @@ public final class TrustedProxies {
     /**
      * An address, or one with the length of the prefix: {@code 10.0.0.0/8}, {@code 2001:db8::/32}.
      *
-     * @throws IllegalArgumentException with the remedy, if the text is not a network, or the
-     *     network is too wide to be trusted
-     */
-    static Network parse(String text) {
-      return parse(text, WIDEST_IPV4, WIDEST_IPV6);
-    }
-
-    /**
      * @param widestIpv4 the least length of a prefix of IPv4
      * @param widestIpv6 the least length of a prefix of IPv6
+     * @throws IllegalArgumentException with the remedy, if the text is not a network, or the
+     *     network is wider
      */
     static Network parse(String text, int widestIpv4, int widestIpv6) {
       int slash = text.indexOf('/');

@@ -46,7 +46,6 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -66,7 +65,7 @@ import org.jspecify.annotations.Nullable;
  * exempt at run time.
  *
  * <pre>
- * GET  /limits                     all policies, top talkers, overrides, listed callers, shared settings
+ * GET  /limits                     all policies, top talkers, overrides, callers, shared settings
  * GET  /limits/{policy}            one of them
  * POST /limits                     {"forgetTalkers": true}
  * POST /limits/{policy}            {"observe": true}
@@ -104,16 +103,8 @@ public final class LimitsEndpoint {
   private static final String END = "end-";
 
   /** They change lists of callers, and take precedence over policies with such a name. */
-  private static final Map<String, Kind> LISTS =
-      Map.of(
-          "block",
-          Kind.BLOCK,
-          "exempt",
-          Kind.EXEMPT,
-          END + "block",
-          Kind.BLOCK,
-          END + "exempt",
-          Kind.EXEMPT);
+  private static final List<String> LISTS =
+      List.of("block", "exempt", END + "block", END + "exempt");
 
   private static final String OBSERVE = "observe";
 
@@ -238,7 +229,7 @@ public final class LimitsEndpoint {
   @Write
   CompletionStage<Map<String, Object>> change(
       HttpRequest<?> request, @Selector String policy, @Nullable @Body String body) {
-    if (LISTS.containsKey(policy)) {
+    if (LISTS.contains(policy)) {
       return listed(request, policy, body);
     }
     LimitedPolicy limited = policy(policy);
@@ -408,7 +399,7 @@ public final class LimitsEndpoint {
     ListingBody listing =
         begins ? body.as(ListingBody.class) : new ListingBody(ListedCaller.MAX_TIME, null, true);
     String who = who(request);
-    Kind kind = Objects.requireNonNull(LISTS.get(operation));
+    Kind kind = operation.endsWith("block") ? Kind.BLOCK : Kind.EXEMPT;
     ListedCaller caller = caller(kind, body.as(CallerBody.class), listing, who);
     if (!Boolean.TRUE.equals(listing.everyone())) {
       requireNarrow(caller, request);

@@ -63,9 +63,8 @@ public final class CallerLists {
   /** Whether no rule limits the caller of this request. */
   public boolean isExempt(HttpRequest<?> request) {
     Optional<ExemptConfiguration> exempt = settings.current().exempt();
-    KindInForce now = runTime.exempt;
-    return isUserIn(now, request)
-        || isAddressIn(now, request)
+    return isUserIn(runTime.exempt, request)
+        || isAddressIn(runTime.exempt, request)
         || (exempt.isPresent()
             && (isIn(exempt.get().users(), request)
                 || isIn(exempt.get().addresses(), request, ExemptConfiguration.PREFIX)
@@ -74,7 +73,7 @@ public final class CallerLists {
 
   /** Whether any caller is blocked. */
   public boolean isAnyBlocked() {
-    return settings.block() != null || !runTime.blocked.isEmpty();
+    return settings.block() != null || runTime.blocked != null;
   }
 
   /** Whether the client of this request is blocked by its address. */
@@ -97,8 +96,8 @@ public final class CallerLists {
         : isIn(Set.of(listed.user()), request);
   }
 
-  private static boolean isUserIn(KindInForce now, HttpRequest<?> request) {
-    return !now.users().isEmpty()
+  private static boolean isUserIn(@Nullable KindInForce now, HttpRequest<?> request) {
+    return now != null
         && request
             .getUserPrincipal()
             .map(Principal::getName)
@@ -107,8 +106,8 @@ public final class CallerLists {
             .isPresent();
   }
 
-  private boolean isAddressIn(KindInForce now, HttpRequest<?> request) {
-    if (now.addresses().isEmpty()) {
+  private boolean isAddressIn(@Nullable KindInForce now, HttpRequest<?> request) {
+    if (now == null || now.addresses().isEmpty()) {
       return false;
     }
     IpAddress client = client(request);
@@ -194,16 +193,11 @@ public final class CallerLists {
   /** The callers that are listed for one kind. */
   private record KindInForce(List<InForce> addresses, Map<String, InForce> users) {
 
-    static final KindInForce NONE = new KindInForce(List.of(), Map.of());
-
-    boolean isEmpty() {
-      return addresses.isEmpty() && users.isEmpty();
-    }
-
-    static KindInForce of(Kind kind, List<InForce> all) {
+    /** Null if there are none. */
+    static @Nullable KindInForce of(Kind kind, List<InForce> all) {
       List<InForce> own = all.stream().filter(each -> each.caller().kind() == kind).toList();
       return own.isEmpty()
-          ? NONE
+          ? null
           : new KindInForce(
               own.stream().filter(each -> each.caller().user().isEmpty()).toList(),
               own.stream()
@@ -214,15 +208,15 @@ public final class CallerLists {
 
   /**
    * The callers that are listed at run time, as this instance has last read them. While there are
-   * none, a request costs one additional field read.
+   * none, a look-up is the read of a field.
    */
   @Internal
   @Singleton
   public static final class RunTimeLists {
 
     private volatile List<InForce> all = List.of();
-    private volatile KindInForce blocked = KindInForce.NONE;
-    private volatile KindInForce exempt = KindInForce.NONE;
+    private volatile @Nullable KindInForce blocked;
+    private volatile @Nullable KindInForce exempt;
 
     /** Replaces the callers that are listed. */
     public void use(List<ListedCaller> listed) {

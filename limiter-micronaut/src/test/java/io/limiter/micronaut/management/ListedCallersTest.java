@@ -506,7 +506,7 @@ class ListedCallersTest {
     rejected(one, "block", "{'address': '::1', 'time': '31d'}", "use 1 s to 30 days");
     rejected(one, "block", "{'address': '::1', 'time': '0s'}", "use 1 s to 30 days");
     rejected(one, "block", "{'address': '::1', 'time': 5}", "a time with its unit, such as 15m");
-    rejected(one, "block", "{'address': 'nowhere', 'time': '1h'}", "'nowhere': it is neither an");
+    rejected(one, "block", "{'address': 'nowhere', 'time': '1h'}", "nowhere: it is neither an");
     rejected(one, "block", "{'address': '10.0.0.1/8', 'time': '1h'}", "has bits set after");
     rejected(one, "block", "{'adress': '::1', 'time': '1h'}", "did you mean address?");
     rejected(one, "end-block", "{'user': 'ada', 'time': '1h'}", "There is no member 'time'");
