@@ -453,6 +453,7 @@ final class SettingsTable {
     bound(kind, "limiter.overrides.interval", "1235ms", "PT1.235S");
     bound(kind, "limiter.tier-lookup.cache-size", 4326, "4326");
     bound(kind, "limiter.tier-lookup.cache-time", "62s", "PT1M2S");
+    bound(kind, "limiter.tier-lookup.headers", "X-Api-Key", "X-Api-Key");
     bound(kind, "limiter.tier-lookup.timeout", "236ms", "PT0.236S");
     bound(kind, "limiter.zone", "Asia/Tokyo", "Asia/Tokyo");
   }

@@ -73,30 +73,64 @@ public final class CallerConfiguration {
     }
   }
 
+  private static final String HEADER_NAME = "[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}";
+
   /**
    * Settings of the look-up of the tier of a caller.
    *
-   * @param timeout How long a call waits for the tier of its caller. Default value 200 ms; 1 ms to
-   *     10 s. A call that has waited so long has the default tier.
-   * @param cacheTime How long the tier of a caller is remembered. Default value 1 min; 0 to 1 day.
-   *     A change of a caller's tier takes effect after this time.
-   * @param cacheSize The number of callers whose tier is remembered. Default value 10,000; 0 to
-   *     1,000,000.
+   * @param headers the headers whose values name the caller
+   * @param timeout how long a call waits for the tier of its caller
+   * @param cacheTime how long the tier of a caller is remembered
+   * @param cacheSize the number of callers whose tier is remembered
    */
   @Context // created at the start, so that a mistake stops it
   @ConfigurationProperties(TierLookupConfiguration.PREFIX)
   public record TierLookupConfiguration(
-      @Bindable(defaultValue = "200ms") Duration timeout,
-      @Bindable(defaultValue = "1m") Duration cacheTime,
-      @Bindable(defaultValue = "10000") int cacheSize) {
+      List<String> headers, Duration timeout, Duration cacheTime, int cacheSize) {
 
     /** Prefix of these settings. */
     public static final String PREFIX = LimiterConfiguration.PREFIX + ".tier-lookup";
 
+    @Internal
     public TierLookupConfiguration {
       Bounds.require(PREFIX + ".timeout", timeout, Duration.ofMillis(1), Duration.ofSeconds(10));
       Bounds.require(PREFIX + ".cache-time", cacheTime, Duration.ZERO, Duration.ofDays(1));
       Bounds.require(PREFIX + ".cache-size", cacheSize, 0, 1_000_000);
+      headers.forEach(
+          header ->
+              Bounds.require(
+                  PREFIX + ".headers",
+                  header,
+                  header.matches(HEADER_NAME),
+                  "the names of headers, such as X-Api-Key"));
+    }
+
+    /**
+     * @param timeout How long a call waits for the tier of its caller. Default value 200 ms; 1 ms
+     *     to 10 s. A call that has waited so long has the default tier.
+     * @param cacheTime How long the tier of a caller is remembered. Default value 1 min; 0 to 1
+     *     day. A change of a caller's tier takes effect after this time.
+     * @param cacheSize The number of callers whose tier is remembered. Default value 10,000; 0 to
+     *     1,000,000.
+     * @param headers The headers whose values name the caller, such as {@code X-Api-Key}, in place
+     *     of the caller of the {@code Tiers} bean. Default value none. A request without one of
+     *     them has the default tier. Their values must be verified before, as by a gateway: others
+     *     could choose them.
+     * @throws ConfigurationException naming the property, its value and the remedy
+     */
+    @ConfigurationInject
+    TierLookupConfiguration(
+        @Bindable(defaultValue = "200ms") Duration timeout,
+        @Bindable(defaultValue = "1m") Duration cacheTime,
+        @Bindable(defaultValue = "10000") int cacheSize,
+        @Nullable List<String> headers) {
+      this(
+          headers == null
+              ? List.of()
+              : headers.stream().map(String::strip).filter(name -> !name.isEmpty()).toList(),
+          timeout,
+          cacheTime,
+          cacheSize);
     }
   }
 
@@ -130,7 +164,7 @@ public final class CallerConfiguration {
       Bounds.require(
           PREFIX + ".header",
           header,
-          header.matches("[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}"),
+          header.matches(HEADER_NAME),
           "the name of a header, such as " + DEFAULT_HEADER);
     }
 

@@ -84,7 +84,7 @@ public final class FixedSettings {
               limiter.redis.batch-size limiter.redis.slots
               limiter.redis.shared-settings.interval
               limiter.tier-lookup.cache-size limiter.tier-lookup.cache-time
-              limiter.tier-lookup.timeout
+              limiter.tier-lookup.headers limiter.tier-lookup.timeout
               """);
 
   private final UnknownSettings unknown = new UnknownSettings();

@@ -106,7 +106,11 @@ public record Denial(
 
   @Override
   public String title() {
-    return Rejection.super.title();
+    return title(status);
+  }
+
+  static String title(int status) {
+    return named(status).map(HttpStatus::getReason).orElse("Denied");
   }
 
   /** A status that Micronaut names; empty for others, such as 498. */

@@ -4,7 +4,6 @@ package io.limiter.micronaut.denial;
 import io.limiter.micronaut.exception.InvalidCallException;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
-import io.micronaut.http.HttpStatus;
 import java.util.Optional;
 
 /**
@@ -26,9 +25,7 @@ public sealed interface Rejection permits Denial, Rejection.Plain {
   String message();
 
   /** The standard reason phrase of the status. */
-  default String title() {
-    return Denial.named(status()).map(HttpStatus::getReason).orElse("Denied");
-  }
+  String title();
 
   /**
    * That of a blocked caller, or of a request without a valid value that a limit needs.
@@ -41,5 +38,11 @@ public sealed interface Rejection permits Denial, Rejection.Plain {
       String code,
       String message,
       Optional<InvalidCallException> mistake)
-      implements Rejection {}
+      implements Rejection {
+
+    @Override
+    public String title() {
+      return Denial.title(status);
+    }
+  }
 }

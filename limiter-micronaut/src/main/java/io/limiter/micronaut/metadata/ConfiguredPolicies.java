@@ -80,6 +80,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
 
   // What was logged.
   private volatile Set<String> disabled = Set.of();
+  private volatile Set<String> closed = Set.of();
   private volatile Set<String> unused = Set.of();
 
   ConfiguredPolicies(
@@ -240,6 +241,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
       }
     }
     disabled = off;
+    warnOfClosed();
     Set<String> variables = new TreeSet<>(read.unusedVariables());
     if (!variables.equals(unused)) {
       Set<String> known = new TreeSet<>();
@@ -261,6 +263,24 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
                       .orElse("")));
     }
     unused = variables;
+  }
+
+  /** A count of 0 may be a mistake, and its denials are no failure that would show it. */
+  private void warnOfClosed() {
+    Set<String> now = new TreeSet<>();
+    plans
+        .current()
+        .rules()
+        .forEach(
+            (policy, rules) -> {
+              if (rules.stream().anyMatch(rule -> rule.count() == 0)) {
+                now.add(policy);
+              }
+            });
+    if (!now.isEmpty() && !now.equals(closed)) {
+      LOG.warn("Policies have a rule with the count 0, so they admit no call: {}", now);
+    }
+    closed = now;
   }
 
   /** Logs settings that have no effect. */

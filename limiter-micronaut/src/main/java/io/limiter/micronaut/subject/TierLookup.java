@@ -9,6 +9,7 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -16,6 +17,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,6 +35,9 @@ public final class TierLookup {
 
   /** The least time between two searches for what may be forgotten. */
   private static final long CLEANING_NANOS = 1_000_000_000;
+
+  /** The most characters of a header that names a caller; a longer one is no key. */
+  private static final int MAX_VALUE = 512;
 
   private final Tiers tiers;
   private final TierLookupConfiguration configuration;
@@ -54,7 +59,7 @@ public final class TierLookup {
   public CompletableFuture<Optional<String>> of(HttpRequest<?> request) {
     String caller;
     try {
-      caller = tiers.caller(request).orElse(null);
+      caller = caller(request);
     } catch (RuntimeException failure) {
       report(failure);
       return USUAL;
@@ -80,10 +85,28 @@ public final class TierLookup {
     return tier;
   }
 
+  /** The name of a caller; null if it has the default tier. */
+  private @Nullable String caller(HttpRequest<?> request) {
+    List<String> headers = configuration.headers();
+    if (headers.isEmpty()) {
+      return tiers.caller(request).orElse(null);
+    }
+    StringBuilder caller = new StringBuilder();
+    for (String header : headers) {
+      String value = request.getHeaders().get(header);
+      if (value == null || value.isBlank() || value.length() > MAX_VALUE) {
+        return null;
+      }
+      caller.append(value).append('\n'); // which no value contains
+    }
+    return caller.toString();
+  }
+
   /**
    * The tier that is remembered of a caller; empty if it has the default tier or is not known.
    *
-   * @param caller its name, as {@link Tiers#caller} gives it
+   * @param caller its name, as {@link Tiers#caller} gives it, or the values of the headers that
+   *     name it, each before a line break
    */
   public Optional<String> remembered(String caller) {
     KnownTier tier = known.get(caller);

@@ -42,9 +42,9 @@ import org.junit.jupiter.api.Test;
 @Tag("matrix")
 class ClassesOfARequestTest {
 
-  private static final int MOST_ADMITTED = 53;
+  private static final int MOST_ADMITTED = 59;
 
-  private static final int MOST_MORE_DENIED = 17;
+  private static final int MOST_MORE_DENIED = 19;
 
   @Test
   void oneRequestExecutesFewOfThem() throws Exception {

@@ -10,6 +10,7 @@ import io.limiter.core.testing.RedisFixture;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.Tiers;
 import io.limiter.micronaut.plan.PolicyPlan;
 import io.limiter.micronaut.testing.HttpService;
 import io.limiter.micronaut.testing.Sources;
@@ -22,10 +23,15 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
+import jakarta.inject.Singleton;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -351,5 +357,51 @@ class ConfiguredMembersTest {
     String yaml = BLOCKED.replace("66\"]", "66\"], message: \"{no.such}\"");
     assertThatThrownBy(() -> start(yaml, Map.of()).close())
         .hasStackTraceContaining("limiter.block.message = {no.such}");
+  }
+
+  @Singleton
+  @Requires(property = "test.plans")
+  static class Plans implements Tiers {
+
+    final List<String> asked = new CopyOnWriteArrayList<>();
+
+    @Override
+    public CompletionStage<String> of(HttpRequest<?> request) {
+      asked.add(request.getHeaders().get("X-Api-Key"));
+      return CompletableFuture.completedFuture("pro");
+    }
+  }
+
+  @Test
+  void headersNameTheCallerOfATier() {
+    String yaml =
+        """
+        limiter:
+          tier-lookup: {headers: [X-Api-Key, X-Tenant]}
+          policies:
+            tiered:
+              rules: [{count: 1, time: 60s}]
+          tiers:
+            pro:
+              tiered: {rules: [{count: 3, time: 60s}]}
+          routes:
+            - {path: "/m/open", policy: tiered}
+        """;
+    try (HttpService service = start(yaml, redis(), "test.plans", true)) {
+      for (int left = 2; left >= 0; left--) {
+        assertThat(
+                field(
+                    service.get("/m/open", "X-Api-Key", "key-1", "X-Tenant", "shop"), "RateLimit"))
+            .startsWith("\"3-per-60s\";r=" + left);
+      }
+      assertThat(service.bean(Plans.class).asked).as("remembered").containsExactly("key-1");
+      assertThat(
+              field(
+                  service.get("/m/open", "X-Api-Key", "key-1", StatedCallers.ADDRESS, "192.0.2.7"),
+                  "RateLimit"))
+          .as("one header is missing")
+          .startsWith("\"1-per-60s\";r=0");
+      assertThat(service.bean(Plans.class).asked).hasSize(1);
+    }
   }
 }

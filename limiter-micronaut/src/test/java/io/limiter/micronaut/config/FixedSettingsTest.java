@@ -156,7 +156,7 @@ class FixedSettingsTest {
               block -> {
                 assertThat(block.addresses().isEmpty()).isTrue();
                 assertThat(block.status()).isEqualTo(403);
-                assertThat(block.message()).isEqualTo("This caller is blocked");
+                assertThat(block.message()).isEqualTo("{limiter.blocked}");
               });
 
       write("other: x");
