@@ -9,6 +9,7 @@ import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.micronaut.plan.PolicyPlan;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.AnnotationClassValue;
 import io.micronaut.core.annotation.AnnotationValue;
@@ -144,11 +145,13 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
     if (plan.waits()) {
       reasons.put("503", "The call was abandoned while it waited for its turn");
     }
-    plan.charges().stream()
-        .flatMap(planned -> Stream.of(planned.rules(), planned.anonymousRules()))
-        .flatMap(stack -> stack.rules().stream())
-        .map(rule -> plan.texts().getOrDefault(rule.name(), DenialText.NONE))
-        .forEach(text -> reasons.put(status(text, 429), "Too many requests"));
+    for (PolicyPlan policy : plan.policies()) {
+      policy.charges().stream()
+          .flatMap(planned -> Stream.of(planned.rules(), planned.anonymousRules()))
+          .flatMap(stack -> stack.rules().stream())
+          .map(rule -> policy.texts().getOrDefault(rule.name(), DenialText.NONE))
+          .forEach(text -> reasons.put(status(text, 429), "Too many requests"));
+    }
     return reasons;
   }
 

@@ -68,7 +68,7 @@ public final class RuleReader {
 
   Read read(MemberSet members) {
     long count = members.get(PolicyMember.COUNT).orElse(DEFAULT_COUNT);
-    if (count == 0 && members.find(PolicyMember.COUNT).orElseThrow().origin().isSetting()) {
+    if (count == 0 && isListed(members)) {
       return closed(members);
     }
     if (count < 1) {
@@ -83,7 +83,12 @@ public final class RuleReader {
     return new Read(named(rule, members, PolicyMember.NAME), members.has(PolicyMember.NAME), kind);
   }
 
-  /** A rule that admits no call, whatever its algorithm: an operator has closed what it limits. */
+  /** Whether settings have the rule in a list: there a count of 0 is no slip in a single number. */
+  private static boolean isListed(MemberSet members) {
+    return written(members, PolicyMember.COUNT).key().endsWith("].count");
+  }
+
+  /** A rule that admits no call, whatever its algorithm: what it limits is closed. */
   private static Read closed(MemberSet members) {
     Rule rule = FixedWindowRule.of(0, time(members, PolicyMember.TIME, DEFAULT_TIME));
     return new Read(

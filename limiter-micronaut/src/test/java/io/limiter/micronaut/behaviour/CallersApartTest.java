@@ -292,7 +292,7 @@ class CallersApartTest {
         "limiter.tiers.free.user.rules.9-per-60s.count | 5 | has no rule '9-per-60s'",
         "limiter.tiers.Pro.user | unlimited | name a tier in lower-case letters",
         "limiter.tiers.default | Pro! | name a tier in lower-case letters",
-        "limiter.tiers.free.user.rules.2-per-60s.count | -1 | limiter.tiers.free.user.rules.2-per-60s.count",
+        "limiter.tiers.free.user.rules.2-per-60s.count | 0 | limiter.tiers.free.user.rules.2-per-60s.count",
       })
   void aMistakeInATierStopsTheStart(String key, String value, String remedy) {
     assertThatThrownBy(() -> start(TIERS, key, value).close())

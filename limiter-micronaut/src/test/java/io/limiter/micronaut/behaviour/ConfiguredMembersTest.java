@@ -298,11 +298,11 @@ class ConfiguredMembersTest {
   }
 
   @Test
-  void anAnnotatedRuleIsClosedByItsName() {
-    try (HttpService service =
-        start("limiter: {}", redis(), "limiter.policies.user-quota.rules.2-per-60s.count", 0)) {
-      assertThat(service.status("/m/user/quota", StatedCallers.USER, "ann")).isEqualTo(403);
-    }
+  void aCountOfZeroOfASingleRuleIsAMistake() {
+    String count = "limiter.policies.user-quota.rules.2-per-60s.count";
+    assertThatThrownBy(() -> start("limiter: {}", Map.of(), count, 0).close())
+        .hasStackTraceContaining(count + " = 0 in ")
+        .hasStackTraceContaining("set it to 1 or more");
   }
 
   private static final String BLOCKED =

@@ -116,7 +116,7 @@ class RefreshedLimitsTest {
       assertThat(policy.limits().get(0).rules().get(0).capacity()).isEqualTo(9);
       assertThat(policy.configured()).hasSize(1);
 
-      changing.put("limiter.policies.rule.rules.2-per-60s.count", -1);
+      changing.put("limiter.policies.rule.rules.2-per-60s.count", 0);
       assertThat(server.bean(LimitPolicies.class).refresh()).isFalse();
       assertThat(policy.limits().get(0).rules().get(0).capacity()).isEqualTo(9);
     }
@@ -125,7 +125,7 @@ class RefreshedLimitsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "limiter.policies.rule.rules.2-per-60s.count = -1",
+        "limiter.policies.rule.rules.2-per-60s.count = 0",
         "limiter.policies.rule.rules.2-per-61s.count = 5",
         "limiter.policies.nobodys.fallback = deny",
         "limiter.policies.rule.rules.2-per-60s.cont = 5",

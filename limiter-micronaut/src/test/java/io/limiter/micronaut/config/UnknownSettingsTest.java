@@ -153,7 +153,7 @@ class UnknownSettingsTest {
     settings.put("Limiter.Zone", "UTC");
     settings.put("limiter.address.trusted-proxies[0]", "10.0.0.1");
     settings.put("limiter.address.trusted-proxies[1]", "10.0.0.2");
-    settings.put("limiter.headers.xRateLimit", "off");
+    settings.put("limiter.headers.retryAfter", true);
     settings.put("limiter.policies.Log.In.fallback", "deny");
     settings.put("limiter.policies", Map.of("sms", Map.of("deadline", "50ms")));
     settings.put("limiter.memory", Map.of("instances", 2));
@@ -233,7 +233,7 @@ class UnknownSettingsTest {
         "LIMITER_FALLBACK",
         "LIMITER_REDIS_KEY_PREFIX",
         "LIMITER_ADDRESS_TRUSTED_PROXIES[0]", // as Micronaut has LIMITER_ADDRESS_TRUSTED_PROXIES_0
-        "LIMITER_HEADERS_X_RATE_LIMIT",
+        "LIMITER_HEADERS_FORMAT",
         "LIMITER_KEY_SECRET",
         "LIMITER_TEST_REDIS",
         "LIMITER_TEST_REDIS_URI",
@@ -260,7 +260,7 @@ class UnknownSettingsTest {
             "LIMITER_FALLBACK", "deny",
             "LIMITER_REDIS_KEY_PREFIX", "shop:",
             "LIMITER_ADDRESS_TRUSTED_PROXIES[0]", "10.0.0.1",
-            "LIMITER_HEADERS_X_RATE_LIMIT", "off");
+            "LIMITER_HEADERS_FORMAT", "none");
     startWith(
         variables(Map.of(variable, values.getOrDefault(variable, "tcp://10.0.0.11:6379"))),
         Map.of());

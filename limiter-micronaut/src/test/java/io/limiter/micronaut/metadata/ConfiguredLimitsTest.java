@@ -294,7 +294,7 @@ class ConfiguredLimitsTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "named.rules.5-per-60s.count | -1 | set it to 1 or more",
+        "named.rules.5-per-60s.count | 0 | set it to 1 or more",
         "named.rules.5-per-60s.count | many | set it to a whole number",
         "named.rules.5-per-60s.time | 60 | set it to a time with its unit, such as 60s or 1h",
         "named.rules.5-per-60s.time | 400d | set it to 1 ms to 366 days",

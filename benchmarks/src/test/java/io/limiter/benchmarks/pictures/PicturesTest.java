@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.pictures;
+package io.limiter.benchmarks.pictures;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

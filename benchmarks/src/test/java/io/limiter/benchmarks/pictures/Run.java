@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.pictures;
+package io.limiter.benchmarks.pictures;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
