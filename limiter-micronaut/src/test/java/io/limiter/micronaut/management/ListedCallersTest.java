@@ -452,7 +452,7 @@ class ListedCallersTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"0.0.0.0/0", "::/0", "128.0.0.0/7", "2000::/15", "::ffff:0:0/96", "unix"})
-  void nobodyListsAWideNetworkByAccident(String network) {
+  void aWideNetworkIsListedOnlyOnPurpose(String network) {
     HttpService one = start();
     String body = "{'address': '%s', 'time': '15m'%s}".formatted(network, "%s");
     for (String operation : List.of("block", "exempt")) {
@@ -481,7 +481,7 @@ class ListedCallersTest {
   }
 
   @Test
-  void nobodyBlocksThemselvesByAccident() {
+  void aCallerBlocksItselfOnlyOnPurpose() {
     HttpService one = start();
     String message = "is your own, so you could not end the block by this endpoint";
     rejected(one, "block", "{'address': '127.0.0.0/8', 'time': '1h'}", message);
