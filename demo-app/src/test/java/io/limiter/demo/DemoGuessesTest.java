@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.testing.RecordedLog;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.http.HttpRequest;
@@ -15,6 +16,7 @@ import jakarta.inject.Singleton;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -77,6 +79,29 @@ class DemoGuessesTest {
           .untilAsserted(
               () ->
                   assertThat(account(demo, "ann").join().body()).isEqualTo("{\"owner\":\"ann\"}"));
+    }
+  }
+
+  @Test
+  void aWarningNamesLimitsOnWrongPasswordsThatStandBehindSecurity() {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put("limiter.policies.elsewhere.failed-on", 401);
+    settings.put("limiter.policies.elsewhere.rules[0].count", 3);
+    settings.put("limiter.policies.elsewhere.rules[0].time", "60s");
+    settings.put("limiter.policies.elsewhere.rules[0].counts", "failures");
+    settings.put("limiter.routes[0].path", "/elsewhere/**");
+    settings.put("limiter.routes[0].policy", "elsewhere");
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.http.UserWarnings")) {
+      new Demo(Demo.newService(), settings).close();
+      assertThat(log.messages())
+          .singleElement()
+          .asString()
+          .contains("do not count the 401 of micronaut-security", "1 (elsewhere)");
+
+      log.clear();
+      settings.put("limiter.policies.elsewhere.before-security", true);
+      new Demo(Demo.newService(), settings).close();
+      assertThat(log.messages()).isEmpty();
     }
   }
 

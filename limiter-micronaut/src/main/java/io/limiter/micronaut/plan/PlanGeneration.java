@@ -376,14 +376,14 @@ public final class PlanGeneration {
   }
 
   /**
-   * The methods and policies of paths whose rules count failures with 401, but not the 401 of
-   * security, which answers before the gate decides. A method that security lets everybody call
-   * responds with its own.
+   * The methods with {@code @Secured} and the policies of paths whose rules count failures with
+   * 401, but not the 401 of security, which answers before the gate decides. A method that is open
+   * to all callers responds with its own.
    */
   public List<String> guessesBehindSecurity() {
     Stream<LimitPlan> secured =
         plans.entrySet().stream()
-            .filter(planned -> !isOpen(planned.getKey().method()))
+            .filter(planned -> isSecured(planned.getKey().method()))
             .flatMap(planned -> planned.getValue().plan().stream());
     return Stream.concat(secured, routes.plans())
         .filter(plan -> plan.countsFailures(HttpStatus.UNAUTHORIZED.getCode()))
@@ -394,8 +394,9 @@ public final class PlanGeneration {
         .toList();
   }
 
-  private static boolean isOpen(ExecutableMethod<?, ?> method) {
-    return List.of(method.stringValues(SECURED)).contains(ANONYMOUS);
+  private static boolean isSecured(ExecutableMethod<?, ?> method) {
+    List<String> roles = List.of(method.stringValues(SECURED));
+    return !roles.isEmpty() && !roles.contains(ANONYMOUS);
   }
 
   private Stream<LimitPlan> all() {
