@@ -91,7 +91,7 @@ final class SettingsTable {
 
     /** A variable cannot name the list of rules as a whole, nor what is under routes and tiers. */
     boolean hasVariable() {
-      return !setting.matches(".*\\.rules|limiter\\.(tiers|routes).*");
+      return !setting.matches(".*[.-]rules|limiter\\.(tiers|routes).*");
     }
 
     String variable() {
@@ -723,6 +723,16 @@ final class SettingsTable {
         "400 429",
         "rules",
         List.of(Map.of("count", 1, "time", "60s", "counts", "failures")));
+    member(kind, "before-security", true, shown("before-security"), "true", "");
+    member(
+        kind,
+        "anonymous-rules",
+        List.of(Map.of("count", 2, "time", "60s")),
+        statuses(3),
+        "200 200 429",
+        "200 429 429",
+        "header",
+        "X-Key");
     member(kind, "status", 418, statuses(2), "200 418", "200 429");
     member(kind, "code", "c3", (s, p) -> code(last(s, 2, "/t/" + p)), "c3", "rate_limited");
     member(
@@ -879,6 +889,7 @@ final class SettingsTable {
             last(s, 2, "/t/" + policy).field("RateLimit").replaceFirst(".*?;(r=\\d+).*", "$1"),
         "r=2",
         "r=1");
+    ofRule("observe", true, statuses(2), "200 200", "200 429", "count", 1);
     ofRule("limit-type", "global", byAddress(), "200 429", "200 200", "count", 1);
     ofRule("header", "X-Key", byHeader("X-Key"), "200 200", "200 429", "count", 1);
     ofRule("subject", "by-who", byHeader("X-Who"), "200 200", "200 429", "count", 1);
