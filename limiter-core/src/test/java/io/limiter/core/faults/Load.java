@@ -102,6 +102,11 @@ final class Load {
     }
   }
 
+  /** How many calls have no answer, once sending has ended. */
+  long unanswered() {
+    return pending.stream().filter(call -> !call.isDone()).count();
+  }
+
   private Collection<TimedVerdict> answers() {
     CompletableFuture<Void> all =
         CompletableFuture.allOf(pending.toArray(CompletableFuture[]::new));
