@@ -35,7 +35,7 @@ class AccountControllerTest extends RedisForTests {
     assertEquals(List.of(401, 401, 401, 429), statuses(4, "/account", "ann", "guess"));
   }
 
-  /** An unknown path would tell whether a password is right. */
+  /** The response to an unknown path shows whether a password is right. */
   @Test
   void guessesAreCountedOnEveryPath() {
     List<Integer> guesses = statuses(21, "/nothing", "dan", "guess");

@@ -20,6 +20,7 @@ import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.denial.DenialMessages;
+import io.limiter.micronaut.denial.Rejections;
 import io.limiter.micronaut.event.LimiterEvent;
 import io.limiter.micronaut.http.BadRequestHandler;
 import io.limiter.micronaut.http.CallAbandonedHandler;
@@ -286,6 +287,7 @@ class PackageArrowsTest {
               Origin.class,
               RateLimitFields.class,
               RateLimitFormat.class,
+              Rejections.class,
               RequestSubjects.class,
               SubjectSource.class)
           .or(resideInAnyPackage(ANNOTATION, CONFIG, EXCEPTION));

@@ -17,7 +17,7 @@ final class Svg {
   static final String LINE = "#d0d7de";
   static final String BAND = "#f0f3f6";
 
-  /** The colours of a dark page. A test compares it with that of the other pictures. */
+  /** The colours of a dark page, in all drawn pictures. */
   static final String STYLE =
       """
       @media (prefers-color-scheme: dark) {

@@ -2,23 +2,14 @@
 package io.limiter.micronaut.http;
 
 import io.limiter.core.util.LogThrottle;
-import io.limiter.micronaut.denial.DenialBody;
-import io.limiter.micronaut.denial.DenialMessages;
-import io.limiter.micronaut.denial.DirectBody;
-import io.limiter.micronaut.denial.Rejection;
+import io.limiter.micronaut.denial.Rejections;
 import io.limiter.micronaut.exception.InvalidCallException;
 import io.micronaut.context.annotation.Secondary;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
-import io.micronaut.http.HttpStatus;
-import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.Produces;
 import io.micronaut.http.server.exceptions.ExceptionHandler;
-import io.micronaut.http.server.exceptions.response.ErrorContext;
-import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import jakarta.inject.Singleton;
-import java.util.Map;
-import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,15 +28,10 @@ public class BadRequestHandler implements ExceptionHandler<InvalidCallException,
   /** Characters of a message in the log; those of the limiter are shorter. */
   private static final int MAX_MESSAGE = 1_000;
 
-  private final ErrorResponseProcessor<?> errors;
-  private final DenialMessages messages;
-  private final DenialBody body;
+  private final Rejections rejections;
 
-  public BadRequestHandler(
-      ErrorResponseProcessor<?> errors, DenialMessages messages, DenialBody body) {
-    this.errors = errors;
-    this.messages = messages;
-    this.body = body;
+  public BadRequestHandler(Rejections rejections) {
+    this.rejections = rejections;
   }
 
   /** The message of the response: a text, or a key in braces. */
@@ -62,25 +48,6 @@ public class BadRequestHandler implements ExceptionHandler<InvalidCallException,
       LOG.debug(
           "Rejected: {}", LogThrottle.oneLine(String.valueOf(mistake.getMessage()), MAX_MESSAGE));
     }
-    return answer(request, mistake);
-  }
-
-  private HttpResponse<?> answer(HttpRequest<?> request, InvalidCallException mistake) {
-    String key = message(mistake);
-    String text =
-        messages.render(
-            key,
-            key,
-            request,
-            () -> Map.of("path", request.getPath(), "method", request.getMethodName()));
-    MutableHttpResponse<?> response = HttpResponse.status(HttpStatus.BAD_REQUEST);
-    if (body instanceof DirectBody own) {
-      int status = HttpStatus.BAD_REQUEST.getCode();
-      return own.reject(
-          new Rejection.Plain(request, status, mistake.code(), text, Optional.of(mistake)),
-          response);
-    }
-    ErrorContext error = ErrorContext.builder(request).cause(mistake).errorMessage(text).build();
-    return errors.processResponse(error, response);
+    return rejections.badRequest(request, mistake, message(mistake));
   }
 }

@@ -5,15 +5,9 @@ import io.limiter.core.Subject;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.call.LimitedCall;
-import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
-import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.limiter.micronaut.denial.Denial;
-import io.limiter.micronaut.denial.DenialBody;
-import io.limiter.micronaut.denial.DenialMessages;
-import io.limiter.micronaut.denial.DirectBody;
-import io.limiter.micronaut.denial.Rejection;
+import io.limiter.micronaut.denial.Rejections;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
@@ -25,19 +19,12 @@ import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.http.HttpRequest;
-import io.micronaut.http.HttpResponse;
-import io.micronaut.http.HttpResponseFactory;
-import io.micronaut.http.HttpStatus;
 import io.micronaut.http.HttpVersion;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
-import io.micronaut.http.exceptions.HttpStatusException;
 import io.micronaut.http.filter.ConditionalFilter;
 import io.micronaut.http.filter.ServerFilterPhase;
-import io.micronaut.http.server.exceptions.response.ErrorContext;
-import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -73,10 +60,7 @@ public final class GateFilter implements ConditionalFilter {
   private final RequestSubjects subjects;
   private final AdmissionControl admission;
   private final DirectDenials denials;
-  private final ErrorResponseProcessor<?> errors;
-  private final DenialConfiguration configuration;
-  private final DenialMessages messages;
-  private final DenialBody body;
+  private final Rejections rejections;
 
   GateFilter(
       GateConfiguration gate,
@@ -87,10 +71,7 @@ public final class GateFilter implements ConditionalFilter {
       RequestSubjects subjects,
       AdmissionControl admission,
       DirectDenials denials,
-      ErrorResponseProcessor<?> errors,
-      DenialConfiguration configuration,
-      DenialMessages messages,
-      DenialBody body) {
+      Rejections rejections) {
     this.decides = gate.enabled();
     this.plans = plans;
     this.settings = settings;
@@ -99,10 +80,7 @@ public final class GateFilter implements ConditionalFilter {
     this.subjects = subjects;
     this.admission = admission;
     this.denials = denials;
-    this.errors = errors;
-    this.configuration = configuration;
-    this.messages = messages;
-    this.body = body;
+    this.rejections = rejections;
   }
 
   @Override
@@ -140,35 +118,8 @@ public final class GateFilter implements ConditionalFilter {
     return plan != null && !plan.beforeSecurity() ? decide(request, plan) : ENTER;
   }
 
-  /**
-   * The response to a blocked caller, with a body like that of a denial. In the application's own
-   * format the application may answer a status that Micronaut names.
-   */
   private MutableHttpResponse<?> blocked(HttpRequest<?> request) {
-    BlockConfiguration block = settings.current().blockResponse();
-    String message =
-        messages.render(
-            block.message(),
-            BlockConfiguration.DEFAULT_MESSAGE,
-            request,
-            () -> Map.of("path", request.getPath(), "method", request.getMethodName()));
-    if (configuration.form() != DenialConfiguration.Body.APPLICATION
-        && body instanceof DirectBody own) {
-      Rejection.Plain rejection =
-          new Rejection.Plain(
-              request, block.status(), BlockConfiguration.CODE, message, Optional.empty());
-      return own.reject(
-          rejection, HttpResponseFactory.INSTANCE.status(block.status(), rejection.title()));
-    }
-    Optional<HttpStatus> named = Denial.named(block.status());
-    if (named.isPresent()) {
-      throw new HttpStatusException(named.get(), message);
-    }
-    return errors
-        .processResponse(
-            ErrorContext.builder(request).errorMessage(message).build(),
-            HttpResponse.status(HttpStatus.FORBIDDEN))
-        .status(block.status(), "Blocked");
+    return rejections.blocked(request, settings.current().blockResponse());
   }
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> decide(

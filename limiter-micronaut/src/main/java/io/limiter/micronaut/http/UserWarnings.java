@@ -58,7 +58,7 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
     List<String> guesses = plans.current().guessesBehindSecurity();
     if (!guesses.isEmpty()) {
       LOG.warn(
-          "Limits on failures with 401 do not count the 401 of micronaut-security, which answers before the gate decides: {} ({}). If security checks the passwords, decide them before it: beforeSecurity = true, or before-security: true in settings.",
+          "Limits on failures with 401 do not count the 401 of micronaut-security, which answers before the gate decides: {} ({}). If security checks the passwords, decide them before it: beforeSecurity = true, or before-security: true in settings",
           guesses.size(),
           PlanRegistry.listed(guesses));
     }

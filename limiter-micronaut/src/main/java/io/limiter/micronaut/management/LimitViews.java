@@ -136,7 +136,7 @@ final class LimitViews {
     return view;
   }
 
-  /** For how long a caller is listed, why and by whom. */
+  /** The time for which a caller is listed, the reason, and who has listed it. */
   static Map<String, Object> entry(ListedCaller caller) {
     Map<String, Object> view = new LinkedHashMap<>();
     view.put("since", caller.since().toString());

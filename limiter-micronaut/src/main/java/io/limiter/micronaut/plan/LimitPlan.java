@@ -44,6 +44,7 @@ public final class LimitPlan {
 
   // What follows from the policies.
   private final List<PlannedCharge> charges;
+  private final int[] units; // of each charge; 0 if the arguments of a call determine them
   private final Optional<DuplicateGuard> duplicates;
   private final Policy policy;
   private final Map<String, PolicyPlan> byRule = new HashMap<>();
@@ -111,6 +112,7 @@ public final class LimitPlan {
     this.policies = policies;
     this.exempts = exempts;
     this.charges = policies.stream().flatMap(each -> each.charges().stream()).toList();
+    this.units = charges.stream().mapToInt(PlannedCharge::units).toArray();
     this.duplicates = policies.stream().flatMap(each -> each.duplicates().stream()).findFirst();
     this.policy =
         whole != null && charges.isEmpty() && duplicates.isEmpty()
@@ -447,9 +449,9 @@ public final class LimitPlan {
     List<Charge> taken = new ArrayList<>(charges.size());
     Cost priced = Cost.ONE;
     int computed = 1;
-    for (int i = 0; i < charges.size(); i++) {
+    for (int i = 0; i < units.length; i++) {
       PlannedCharge planned = charges.get(i);
-      int fixed = planned.units();
+      int fixed = units[i];
       if (fixed == 0 && !planned.cost().equals(priced)) { // once for those of one annotation
         priced = planned.cost();
         computed = call.units(priced.byArguments().orElseThrow());

@@ -12,6 +12,7 @@ import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.denial.DenialBodyFactory;
 import io.limiter.micronaut.denial.DenialMessages;
+import io.limiter.micronaut.denial.Rejections;
 import io.limiter.micronaut.exception.InvalidCallException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
@@ -151,8 +152,8 @@ class DenialReplacementsTest {
   @Replaces(BadRequestHandler.class)
   @Requires(property = REPLACED, value = "subjects")
   static class OwnSubjects extends BadRequestHandler {
-    OwnSubjects(ErrorResponseProcessor<?> errors, DenialMessages messages, DenialBody body) {
-      super(errors, messages, body);
+    OwnSubjects(Rejections rejections) {
+      super(rejections);
     }
 
     @Override
@@ -166,8 +167,8 @@ class DenialReplacementsTest {
   @Replaces(BadRequestHandler.class)
   @Requires(property = REPLACED, value = "keys")
   static class OwnKeys extends BadRequestHandler {
-    OwnKeys(ErrorResponseProcessor<?> errors, DenialMessages messages, DenialBody body) {
-      super(errors, messages, body);
+    OwnKeys(Rejections rejections) {
+      super(rejections);
     }
 
     @Override

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.benchmarks.pictures;
+package io.limiter.benchmarks.plot;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;

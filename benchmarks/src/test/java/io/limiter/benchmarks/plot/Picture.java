@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.benchmarks.pictures;
+package io.limiter.benchmarks.plot;
 
 import java.util.List;
 import java.util.Locale;
@@ -10,28 +10,6 @@ import java.util.stream.Collectors;
  * own, which is dark where the page is, and distinguishes rows by position, not by colour alone.
  */
 final class Picture {
-
-  /** The colours of a dark page, as in benchmarks' Svg. */
-  private static final String STYLE =
-      """
-      @media (prefers-color-scheme: dark) {
-      [fill="#fff"] { fill: #0d1117 }
-      [fill="#f0f3f6"] { fill: #21262d }
-      [fill="#ffebe9"] { fill: #4a1d20 }
-      [fill="#1f2328"] { fill: #f0f6fc }
-      [stroke="#1f2328"] { stroke: #f0f6fc }
-      [fill="#57606a"] { fill: #9198a1 }
-      [stroke="#57606a"] { stroke: #9198a1 }
-      [fill="#d0d7de"] { fill: #3d444d }
-      [stroke="#d0d7de"] { stroke: #3d444d }
-      [fill="#0550ae"] { fill: #58a6ff }
-      [stroke="#0550ae"] { stroke: #58a6ff }
-      [fill="#1a7f37"] { fill: #3fb950 }
-      [stroke="#1a7f37"] { stroke: #3fb950 }
-      [fill="#b3261e"] { fill: #ff7b72 }
-      [stroke="#b3261e"] { stroke: #ff7b72 }
-      }
-      """;
 
   private static final int WIDTH = 720;
   private static final int HEIGHT = 216;
@@ -92,7 +70,7 @@ final class Picture {
             ticks(run.times(false), 79, 12),
             steps(),
             run.waits() ? "departed" : "admitted",
-            STYLE);
+            Svg.STYLE);
   }
 
   private String summary() {

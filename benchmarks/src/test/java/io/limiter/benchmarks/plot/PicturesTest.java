@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.benchmarks.pictures;
+package io.limiter.benchmarks.plot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -28,7 +28,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The pictures of the documentation match the present decisions of Redis. */
+/**
+ * The pictures of the documentation match the present decisions of Redis: each algorithm is called
+ * at the same times.
+ */
 class PicturesTest {
 
   private static final Path PICTURES = Path.of("..", "docs", "pictures");

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.denial;
+
+import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
+import io.limiter.micronaut.denial.DenialBodyFactory.ApplicationBody;
+import io.limiter.micronaut.exception.InvalidCallException;
+import io.micronaut.context.BeanProvider;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpResponseFactory;
+import io.micronaut.http.HttpStatus;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.exceptions.HttpStatusException;
+import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
+import jakarta.inject.Singleton;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Responds to requests that are rejected without a verdict, with a body in the form of denials. An
+ * application that makes the bodies of denials itself has its own error format here.
+ */
+@Singleton
+public final class Rejections {
+
+  private final DenialMessages messages;
+  private final DirectBody body;
+
+  Rejections(
+      DenialMessages messages,
+      DenialBody body,
+      BeanProvider<ErrorResponseProcessor<?>> application) {
+    this.messages = messages;
+    this.body = body instanceof DirectBody own ? own : new ApplicationBody(application);
+  }
+
+  /**
+   * Responds to a request without a valid value that a limit needs.
+   *
+   * @param message a text, or a key in braces
+   */
+  public MutableHttpResponse<?> badRequest(
+      HttpRequest<?> request, InvalidCallException mistake, String message) {
+    return respond(
+        new Rejection.Plain(
+            request,
+            HttpStatus.BAD_REQUEST.getCode(),
+            mistake.code(),
+            render(message, message, request),
+            Optional.of(mistake)));
+  }
+
+  /**
+   * Responds to a blocked caller.
+   *
+   * @throws HttpStatusException in the application's own format, which may have a handler for a
+   *     status that Micronaut names
+   */
+  public MutableHttpResponse<?> blocked(HttpRequest<?> request, BlockConfiguration block) {
+    String message = render(block.message(), BlockConfiguration.DEFAULT_MESSAGE, request);
+    Optional<HttpStatus> named = Denial.named(block.status());
+    if (body instanceof ApplicationBody && named.isPresent()) {
+      throw new HttpStatusException(named.get(), message);
+    }
+    return respond(
+        new Rejection.Plain(
+            request, block.status(), BlockConfiguration.CODE, message, Optional.empty()));
+  }
+
+  private String render(String message, String otherwise, HttpRequest<?> request) {
+    return messages.render(
+        message,
+        otherwise,
+        request,
+        () -> Map.of("path", request.getPath(), "method", request.getMethodName()));
+  }
+
+  private MutableHttpResponse<?> respond(Rejection.Plain rejection) {
+    return body.reject(
+        rejection, HttpResponseFactory.INSTANCE.status(rejection.status(), rejection.title()));
+  }
+}
