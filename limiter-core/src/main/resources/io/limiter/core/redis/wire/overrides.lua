@@ -3,10 +3,12 @@
 -- Reads and changes the overrides of subjects, or other entries, that all instances share.
 --
 -- KEYS[1]  a hash: by the tag of an entry, the time in milliseconds at which it ends, a line break, its text
--- ARGV     nothing to read them; a tag to remove its entry; a tag, milliseconds, a text, and what entries are to add one
+-- ARGV     nothing to read them; a tag to remove its entry; a tag, milliseconds, a text, and what the entries are
+--          called to add one
 --
--- Returns those that hold then: tag, text and remaining milliseconds, one after another; with 0 milliseconds those that
--- cannot be read. A single text is the reason why nothing was done: not an error, since those count as failures of Redis.
+-- Returns those that hold then: tag, text and remaining milliseconds, one after another; with 0 milliseconds those
+-- that cannot be read. A single text is the reason why nothing was done: not an error, since errors count as failures
+-- of Redis.
 --
 -- luacheck: read globals KEYS ARGV
 -- Defined by the included constants:
