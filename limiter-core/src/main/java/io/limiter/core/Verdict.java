@@ -297,6 +297,27 @@ public final class Verdict {
         decidedAtMicros);
   }
 
+  /**
+   * Returns what a response states of a call that two decisions have admitted: the rules of both,
+   * with all else as the later decision has it.
+   *
+   * @param later of the same call
+   */
+  public Verdict and(Verdict later) {
+    List<RuleVerdict> both = new ArrayList<>(rules());
+    both.addAll(later.rules());
+    return new Verdict(
+        policy.and(later.policy),
+        later.outcome,
+        null,
+        List.copyOf(both),
+        later.duplicate(),
+        later.extras,
+        later.decidedBy,
+        later.reservation,
+        later.decidedAtMicros);
+  }
+
   /** Returns this verdict as one of the fallback, which decided because the store failed. */
   public Verdict fromFallback(StoreException why) {
     return new Verdict(

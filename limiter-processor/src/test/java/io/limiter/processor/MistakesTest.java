@@ -95,6 +95,9 @@ class MistakesTest {
             "@RateLimiter(beforeSecurity = true, rules = @RateRule) void call() {}",
             "security protects only routes, and this method is not a route: remove it"),
         arguments(
+            "@RateLimiter(early = true, rules = @RateRule) void call() {}",
+            "only routes have a body, and this method is not a route: remove it"),
+        arguments(
             "@NoRateLimit @RateRule void call() {}",
             "one contradicts the other: remove one of them"),
         arguments(

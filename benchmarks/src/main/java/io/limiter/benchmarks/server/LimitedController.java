@@ -55,4 +55,26 @@ class LimitedController {
   CompletionStage<String> limitedCallAsync(Caller caller) {
     return CompletableFuture.completedFuture(OK);
   }
+
+  /** Two subjects, one of them an argument: decided together in the guard. */
+  @Get("/one-decision")
+  @RateLimiter(resolver = Subjects.class, rules = @RateRule(count = 1_000, time = 60))
+  @RateLimiter(
+      value = "argument",
+      subject = "#{caller.name}",
+      rules = @RateRule(count = 1_000, time = 60))
+  CompletionStage<String> oneDecision(Caller caller) {
+    return CompletableFuture.completedFuture(OK);
+  }
+
+  /** The same, the first in the gate and the second in the guard. */
+  @Get("/two-decisions")
+  @RateLimiter(resolver = Subjects.class, early = true, rules = @RateRule(count = 1_000, time = 60))
+  @RateLimiter(
+      value = "argument",
+      subject = "#{caller.name}",
+      rules = @RateRule(count = 1_000, time = 60))
+  CompletionStage<String> twoDecisions(Caller caller) {
+    return CompletableFuture.completedFuture(OK);
+  }
 }

@@ -724,6 +724,7 @@ final class SettingsTable {
         "rules",
         List.of(Map.of("count", 1, "time", "60s", "counts", "failures")));
     member(kind, "before-security", true, shown("before-security"), "true", "");
+    member(kind, "early", true, shown("early"), "true", "");
     member(
         kind,
         "anonymous-rules",

@@ -140,6 +140,18 @@ public @interface RateLimiter {
   boolean beforeSecurity() default false;
 
   /**
+   * Whether the rules that need only the request are decided before the body is read, although
+   * other limits of the route need its arguments. Requests with a broken body are then counted by
+   * these rules, and get 429 once they are over. By default all limits of a call are one decision,
+   * after the arguments are bound. With it a call is two decisions, each all or nothing, and so two
+   * commands to the store: if the second one denies the call, the units of the first are given
+   * back. Rules that make calls wait, limit calls in flight, or count by outcome or by the result
+   * belong to the second. Only for routes that the gate decides. No effect where no limit of the
+   * route needs the arguments.
+   */
+  boolean early() default false;
+
+  /**
    * Status of the response to a call that these rules deny; for banned subjects the configured
    * status applies. By default as configured: 429.
    */

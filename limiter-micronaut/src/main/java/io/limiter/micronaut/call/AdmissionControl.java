@@ -119,11 +119,11 @@ public final class AdmissionControl {
 
   /** Asks the store for a verdict on a call, by the part of its plan that applies to it. */
   private CompletionStage<Verdict> ask(ArrivingCall<?> call) {
-    LimitPlan whole = call.whole();
-    if (whole.isSameForAll()) {
-      return ask(call, whole);
+    LimitPlan undecided = call.undecided();
+    if (undecided.isSameForAll()) {
+      return ask(call, undecided);
     }
-    CompletableFuture<LimitPlan> inTier = callers.inTier(whole, call.request());
+    CompletableFuture<LimitPlan> inTier = callers.inTier(undecided, call.request());
     return inTier.isDone()
         ? ask(call, callers.part(inTier.join(), call))
         : threads

@@ -91,6 +91,11 @@ public abstract class ArrivingCall<T> implements CallValues {
     return whole;
   }
 
+  /** The plan by which this call is still to be decided. */
+  protected LimitPlan undecided() {
+    return whole;
+  }
+
   /** The part of the plan that decides this call; before the decision, the whole. */
   public final LimitPlan plan() {
     return plan;

@@ -92,6 +92,7 @@ public final class LimitedCall {
   private final boolean completes; // whether its completion makes a difference
   private final long turnNanos; // the System.nanoTime() until which it waits, if it completes
   private volatile @Nullable LimitedCall byResponse; // the call that the response completes
+  private volatile @Nullable LimitedCall early; // what the gate had decided before
 
   // Guarded by this object.
   private boolean taken;
@@ -153,6 +154,35 @@ public final class LimitedCall {
     request.setAttribute(ATTRIBUTE, this);
   }
 
+  /**
+   * The guard has decided what the gate had left after an early decision. The units of that one are
+   * given back if this call is denied, or given up before its method is entered.
+   */
+  public void decidedAfter(LimitedCall atGate) {
+    early = atGate;
+    if (isDenied()) {
+      refund(atGate);
+    }
+  }
+
+  private static void refund(LimitedCall call) {
+    var unused =
+        attempt(
+            call.verdict.reservation()::refund,
+            "The early units of a denied call could not be given back, so they stay taken until they expire");
+  }
+
+  /** Whether it is decided by the early part of its plan only. */
+  public boolean isEarly() {
+    return plan.isEarly();
+  }
+
+  /** The verdict for the header fields of a response: with that of an early decision. */
+  public Verdict stated() {
+    LimitedCall atGate = early;
+    return atGate == null || isDenied() ? verdict : atGate.verdict.and(verdict);
+  }
+
   /** The latest decision on the route of a request. */
   public static Optional<LimitedCall> of(HttpRequest<?> request) {
     // Without conversion: only this class writes the attribute.
@@ -161,12 +191,15 @@ public final class LimitedCall {
         : Optional.empty();
   }
 
-  /** The call that the gate admitted by this plan, unless the guard has entered it already. */
+  /**
+   * The call that the gate admitted by this plan, or by the early part of it, unless the guard has
+   * entered it already.
+   */
   public static Optional<LimitedCall> take(HttpRequest<?> request, LimitPlan plan) {
     Optional<LimitedCall> call = of(request);
     return call.isPresent()
             && !isAnswered(request)
-            && call.get().plan.equals(plan)
+            && (call.get().plan.equals(plan) || call.get().plan.isEarlyPartOf(plan))
             && call.get().take()
         ? call
         : Optional.empty();
@@ -402,6 +435,10 @@ public final class LimitedCall {
       completed = true;
       entered = phase != Phase.WAITING;
       release = release(!entered);
+    }
+    LimitedCall atGate = early;
+    if (!entered && atGate != null) {
+      refund(atGate);
     }
     return complete(CompletionPlan.unseen(entered), release);
   }

@@ -63,6 +63,7 @@ public final class PolicyMember<T> {
   public static final PolicyMember<Expressible> COST = expressible(POLICY, "cost");
   public static final PolicyMember<Expressible> CONDITION = expressible(POLICY, "condition");
   public static final PolicyMember<Boolean> BEFORE_SECURITY = flag(POLICY, "before-security");
+  public static final PolicyMember<Boolean> EARLY = flag(POLICY, "early");
   public static final PolicyMember<List<Integer>> FAILED_ON = numbers(POLICY, "failed-on");
   public static final PolicyMember<Long> STATUS = number(POLICY, "status");
   public static final PolicyMember<String> CODE = text(POLICY, "code");

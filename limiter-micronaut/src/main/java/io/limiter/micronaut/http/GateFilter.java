@@ -32,10 +32,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The gate: rejects the requests of blocked callers, and decides those whose plan needs nothing but
- * the request, on the event loop of the request, without waiting, before arguments are bound or the
- * body is read. It decides after security, or before it for plans that ask for that, so that
- * guessed passwords are counted and denied before one is checked. An admitted request carries its
- * {@link LimitedCall} to the guard.
+ * the request, or the early part of a plan, on the event loop of the request, without waiting,
+ * before arguments are bound or the body is read. It decides after security, or before it for plans
+ * that ask for that, so that guessed passwords are counted and denied before one is checked. An
+ * admitted request carries its {@link LimitedCall} to the guard.
  */
 @Internal
 @ServerFilter(patterns = ServerFilter.MATCH_ALL_PATTERN, appendContextPath = false)
@@ -91,7 +91,7 @@ public final class GateFilter implements ConditionalFilter {
   /** The plan by which the gate decides a request; null if it does not. */
   private @Nullable LimitPlan plan(HttpRequest<?> request) {
     LimitPlan plan = decides ? plans.ofRoute(request).orElse(null) : null;
-    return plan != null && plan.decidedByRequest() ? plan : null;
+    return plan == null ? null : plan.atGate();
   }
 
   /** Before all other filters, whatever is requested. */
@@ -154,7 +154,7 @@ public final class GateFilter implements ConditionalFilter {
         decided.atGuard(http);
         return;
       }
-      if (plan() != whole()) {
+      if (plan() != whole() && !plan().isEarly()) {
         PlanRegistry.decideBy(plan(), http);
       }
       decided.atGate(http);

@@ -142,7 +142,7 @@ public final class LimitedResponseFilter
       users.answered(request);
     }
     if (denial(response).isEmpty()) {
-      write(decided.get().verdict(), response);
+      write(decided.get().stated(), response);
     }
     Optional<LimitedCall> completed = decided.get().completedByResponse();
     if (completed.isEmpty() || completed.get().isOver()) {

@@ -68,6 +68,7 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
   // its rules count it: a caller could avoid its limit with such input otherwise.
   private volatile @Nullable RuntimeException indigestible;
   private volatile @Nullable LimitDeniedException denial;
+  private volatile @Nullable LimitedCall early; // what the gate has decided of this call
 
   // Both are guarded by this.
   private @Nullable CompletableFuture<Void> turn;
@@ -156,14 +157,29 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
 
   /** Takes the admission of the gate, once; otherwise asks for a decision. */
   CompletableFuture<LimitedCall> arrive() {
-    LimitedCall ready = admittedAtGate.getAndSet(null);
+    LimitedCall ready = takeAdmission();
     return ready != null ? CompletableFuture.completedFuture(ready) : parts.admission().admit(this);
   }
 
   /** Like {@link #arrive}, for a caller that waits. */
   LimitedCall awaitArrival() {
-    LimitedCall ready = admittedAtGate.getAndSet(null);
+    LimitedCall ready = takeAdmission();
     return ready != null ? ready : parts.admission().await(this);
+  }
+
+  /** The admission of the gate; null if something is left to decide. */
+  private @Nullable LimitedCall takeAdmission() {
+    LimitedCall ready = admittedAtGate.getAndSet(null);
+    if (ready == null || !ready.isEarly()) {
+      return ready;
+    }
+    early = ready;
+    return null;
+  }
+
+  @Override
+  protected LimitPlan undecided() {
+    return early == null ? whole() : whole().behindGate();
   }
 
   /** The caller no longer waits: a call that has not begun yet is given up. */
@@ -244,6 +260,10 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
 
   @Override
   protected void decided(LimitedCall decided) {
+    LimitedCall atGate = early;
+    if (atGate != null) {
+      decided.decidedAfter(atGate);
+    }
     if (isRoute()) {
       request().ifPresent(decided::atGuard);
     }

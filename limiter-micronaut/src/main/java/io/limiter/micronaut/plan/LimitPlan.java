@@ -53,6 +53,7 @@ public final class LimitPlan {
   private final boolean observesSome;
   private final boolean waits;
   private final boolean countsByCompletion;
+  private final @Nullable Split split;
 
   // Its parts: of callers of a tier, of calls that some conditions do not select, of exempt
   // callers.
@@ -73,6 +74,7 @@ public final class LimitPlan {
    * @param countsUsers whether something counts the user who is logged in
    * @param beforeSecurity whether the gate decides before security
    * @param decidedByRequest whether the request alone decides
+   * @param early whether it is the {@link Split#early} part of a plan
    */
   private record Method(
       String description,
@@ -81,10 +83,15 @@ public final class LimitPlan {
       List<Condition> conditions,
       boolean countsUsers,
       boolean beforeSecurity,
-      boolean decidedByRequest) {
+      boolean decidedByRequest,
+      boolean early) {
 
     static Method of(
-        String description, boolean guarded, boolean takesVerdict, List<PolicyPlan> policies) {
+        String description,
+        boolean guarded,
+        boolean takesVerdict,
+        List<PolicyPlan> policies,
+        boolean early) {
       List<Condition> conditions =
           policies.stream().flatMap(PolicyPlan::conditions).distinct().toList();
       List<SubjectSource> sources = policies.stream().flatMap(PolicyPlan::sources).toList();
@@ -99,7 +106,41 @@ public final class LimitPlan {
           conditions,
           sources.stream().anyMatch(source -> source.kind() == SubjectSource.Kind.USER),
           policies.stream().anyMatch(each -> each.beforeSecurity().isPresent()),
-          !needsArguments);
+          !needsArguments,
+          early);
+    }
+  }
+
+  /**
+   * The two decisions on a call of a plan that needs the arguments, some of whose rules are decided
+   * before the body is read.
+   *
+   * @param early the rules that the gate decides
+   * @param late what the guard decides then
+   */
+  private record Split(LimitPlan early, LimitPlan late) {
+
+    /** Null if no policy asks for it, or nothing would be left for the guard. */
+    static @Nullable Split of(Method method, List<PolicyPlan> policies, boolean exempts) {
+      if (method.decidedByRequest()) {
+        return null;
+      }
+      List<PolicyPlan> early =
+          policies.stream().map(PolicyPlan::earlyPart).filter(each -> !each.isEmpty()).toList();
+      List<PolicyPlan> late =
+          policies.stream().map(PolicyPlan::latePart).filter(each -> !each.isEmpty()).toList();
+      return early.isEmpty() || late.isEmpty()
+          ? null
+          : new Split(part(method, early, exempts, true), part(method, late, exempts, false));
+    }
+
+    private static LimitPlan part(
+        Method method, List<PolicyPlan> policies, boolean exempts, boolean early) {
+      return new LimitPlan(
+          Method.of(method.description(), method.guarded(), false, policies, early),
+          policies,
+          exempts,
+          null);
     }
   }
 
@@ -132,6 +173,7 @@ public final class LimitPlan {
         outcomes.decide()
             || duplicates.isPresent()
             || tiers.values().stream().anyMatch(LimitPlan::countsByCompletion);
+    this.split = whole == null ? Split.of(method, policies, exempts) : null;
   }
 
   /**
@@ -151,7 +193,7 @@ public final class LimitPlan {
       boolean exempts) {
     List<PolicyPlan> distinct = distinct(policies);
     return new LimitPlan(
-        Method.of(method, guarded, takesVerdict, distinct), distinct, exempts, null);
+        Method.of(method, guarded, takesVerdict, distinct, false), distinct, exempts, null);
   }
 
   private static List<PolicyPlan> distinct(List<PolicyPlan> policies) {
@@ -311,6 +353,32 @@ public final class LimitPlan {
     return method.decidedByRequest();
   }
 
+  /**
+   * What the gate decides: the whole if the request alone decides, or the policies that ask for an
+   * early decision; null if it decides nothing.
+   */
+  public @Nullable LimitPlan atGate() {
+    if (decidedByRequest()) {
+      return this;
+    }
+    return split == null ? null : split.early();
+  }
+
+  /** What the guard decides once the gate has decided {@link #atGate} and admitted the call. */
+  public LimitPlan behindGate() {
+    return split == null ? this : split.late();
+  }
+
+  /** Whether it is the early decision on calls whose other limits need the arguments. */
+  public boolean isEarly() {
+    return method.early();
+  }
+
+  /** Whether it, or what it is a part of, is the early decision on the calls of another plan. */
+  public boolean isEarlyPartOf(LimitPlan other) {
+    return other.split != null && method.equals(other.split.early().method);
+  }
+
   /** Whether a rule, or the duplicate guard, counts the user who is logged in, by USER_ID. */
   public boolean countsUsers() {
     return method.countsUsers();
@@ -358,7 +426,7 @@ public final class LimitPlan {
    * completion nor its arguments matter.
    */
   public boolean endsAtGate() {
-    return !countsByCompletion && !waits && !takesVerdict();
+    return !countsByCompletion && !waits && !takesVerdict() && split == null;
   }
 
   /** Whether a call may have to wait for its turn; of a plan with tiers, in one of them. */

@@ -137,6 +137,37 @@ final class MethodChecks {
     }
   }
 
+  /**
+   * Rejects a policy that asks for a decision before the body is read, and for which there is none.
+   *
+   * @param method null for a policy that exists only in settings, which limits paths
+   * @param gate whether the gate decides; only the gate runs before the body is read
+   */
+  static void requireEarly(
+      @Nullable LimitedMethod method, List<PolicyPlan> policies, boolean gate) {
+    for (PolicyPlan policy : policies) {
+      if (policy.early().isEmpty()) {
+        continue;
+      }
+      Origin asked = policy.early().get();
+      if (method != null && !method.isRoute()) {
+        throw asked.mistake("only routes have a body, and this method is not a route: remove it");
+      }
+      if (method != null && method.takesVerdict()) {
+        throw asked.mistake(
+            "the method has a parameter for the verdict, which is one decision: remove one of them");
+      }
+      if (!gate) {
+        throw asked.mistake(
+            "with limiter.gate.enabled = false all calls are decided around the method, after the body is read: enable the gate, or remove it");
+      }
+      if (policy.charges().stream().noneMatch(PlannedCharge::mayBeEarly)) {
+        throw asked.mistake(
+            "none of its rules can be decided before the body is read: each needs the arguments, makes calls wait, or depends on how a call ends. Add a rule that counts the address, the user or a header, or remove it");
+      }
+    }
+  }
+
   private static void requireKnown(Origin asked, SubjectSource source) {
     if (source.kind() == SubjectSource.Kind.USER) {
       throw asked.mistake(

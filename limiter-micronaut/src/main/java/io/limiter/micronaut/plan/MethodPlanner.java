@@ -127,13 +127,15 @@ public final class MethodPlanner {
         new ArrayList<>(planners.values().stream().map(PolicyPlanner::plan).toList());
     policies.removeIf(PolicyPlan::isEmpty);
     // Evaluated once all places have been read.
-    Optional<Origin> early =
+    Optional<Origin> beforeSecurity =
         policies.stream().flatMap(policy -> policy.beforeSecurity().stream()).findFirst();
     MethodChecks.requireRequest(method, policies);
-    if (early.isPresent()) {
+    if (beforeSecurity.isPresent()) {
       policies.replaceAll(PolicyPlan::decidedBeforeSecurity);
-      MethodChecks.requireBeforeSecurity(early.get(), method, policies, parts.gate().enabled());
+      MethodChecks.requireBeforeSecurity(
+          beforeSecurity.get(), method, policies, parts.gate().enabled());
     }
+    MethodChecks.requireEarly(method, policies, parts.gate().enabled());
     MethodChecks.requireOneThatWaits(description, policies);
     Map<String, Set<String>> ruleNames = new TreeMap<>();
     planners.forEach((name, planner) -> ruleNames.put(name, planner.writtenNames()));

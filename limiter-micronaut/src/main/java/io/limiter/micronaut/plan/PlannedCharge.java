@@ -53,6 +53,23 @@ public record PlannedCharge(
     return cost.needsArguments() ? 0 : cost.units();
   }
 
+  /**
+   * Whether it can be decided before the body is read, apart from other charges of a call: it needs
+   * only the request, makes no call wait, and does not depend on how a call ends.
+   */
+  boolean mayBeEarly() {
+    return !source.needsArguments()
+        && !cost.needsArguments()
+        && condition.filter(Condition::needsArguments).isEmpty()
+        && actualCost.isEmpty()
+        && Stream.of(rules, anonymousRules)
+            .allMatch(
+                stack ->
+                    stack.waiting().isEmpty()
+                        && stack.permitDuration().isEmpty()
+                        && stack.counting() == Counting.ALL);
+  }
+
   /** What a call with this subject is charged. */
   Charge charge(Subject subject, int units) {
     return charge(StateKey.of(limit, subject), subject.isAnonymous(), units);

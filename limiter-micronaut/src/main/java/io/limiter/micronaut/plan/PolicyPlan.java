@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,6 +34,7 @@ import org.slf4j.LoggerFactory;
  * @param failure which of its calls have failed
  * @param observed whether it is only observed, so that it denies no call
  * @param beforeSecurity where it asks to be decided before security
+ * @param early where it asks for a decision before the body is read
  * @param tiers the same policy for callers of the tiers in which it differs
  * @param log counts the calls that an observed policy would deny
  */
@@ -46,6 +48,7 @@ public record PolicyPlan(
     CompletionPlan.Failure failure,
     boolean observed,
     Optional<Origin> beforeSecurity,
+    Optional<Origin> early,
     Map<String, PolicyPlan> tiers,
     LogThrottle log) {
 
@@ -104,6 +107,36 @@ public record PolicyPlan(
         Map.of());
   }
 
+  /** The part of it that is decided before the body is read. */
+  PolicyPlan earlyPart() {
+    return with(
+        charges.stream().filter(this::isEarly).toList(),
+        Optional.empty(),
+        texts,
+        codeNames,
+        inTiers(PolicyPlan::earlyPart));
+  }
+
+  /** The part of it that is decided after the arguments are bound. */
+  PolicyPlan latePart() {
+    return with(
+        charges.stream().filter(planned -> !isEarly(planned)).toList(),
+        duplicates,
+        texts,
+        codeNames,
+        inTiers(PolicyPlan::latePart));
+  }
+
+  private boolean isEarly(PlannedCharge planned) {
+    return early.isPresent() && planned.mayBeEarly();
+  }
+
+  private Map<String, PolicyPlan> inTiers(UnaryOperator<PolicyPlan> part) {
+    Map<String, PolicyPlan> parts = new HashMap<>();
+    tiers.forEach((tier, policy) -> parts.put(tier, part.apply(policy)));
+    return parts;
+  }
+
   private PolicyPlan with(
       List<PlannedCharge> some,
       Optional<DuplicateGuard> guard,
@@ -111,7 +144,7 @@ public record PolicyPlan(
       Map<String, String> names,
       Map<String, PolicyPlan> others) {
     return new PolicyPlan(
-        name, some, guard, text, names, failure, observed, beforeSecurity, others, log);
+        name, some, guard, text, names, failure, observed, beforeSecurity, early, others, log);
   }
 
   /**

@@ -108,6 +108,7 @@ final class PolicyPlanner {
   private CompletionPlan.@Nullable Failure failure;
   private boolean observed;
   private Optional<Origin> beforeSecurity = Optional.empty();
+  private Optional<Origin> early = Optional.empty();
 
   /**
    * @param description the method's class, name and parameter types
@@ -155,6 +156,9 @@ final class PolicyPlanner {
     }
     if (beforeSecurity.isEmpty() && members.isTrue(PolicyMember.BEFORE_SECURITY)) {
       beforeSecurity = members.find(PolicyMember.BEFORE_SECURITY).map(Written::origin);
+    }
+    if (early.isEmpty() && members.isTrue(PolicyMember.EARLY)) {
+      early = members.find(PolicyMember.EARLY).map(Written::origin);
     }
     if (written.isEmpty() && !wantsGuard && !members.has(PolicyMember.DUPLICATE)) {
       throw new CorrectableException(
@@ -721,6 +725,7 @@ final class PolicyPlanner {
         failure == null ? CompletionPlan.Failure.USUAL : failure,
         observed,
         beforeSecurity,
+        early,
         Map.of(),
         new LogThrottle());
   }

@@ -391,6 +391,7 @@ class MetersTest {
                     own.failure(),
                     false,
                     Optional.empty(),
+                    Optional.empty(),
                     Map.of(),
                     own.log())),
             true,

@@ -86,6 +86,7 @@ class DenialTextsTest {
             CompletionPlan.Failure.USUAL,
             false,
             Optional.empty(),
+            Optional.empty(),
             Map.of(),
             new LogThrottle());
     return LimitPlan.of("words", List.of(policy), true, false, false);

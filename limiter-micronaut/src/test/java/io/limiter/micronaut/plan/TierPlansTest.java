@@ -68,6 +68,7 @@ class TierPlansTest {
         CompletionPlan.Failure.USUAL,
         false,
         Optional.empty(),
+        Optional.empty(),
         tiers,
         new LogThrottle());
   }
