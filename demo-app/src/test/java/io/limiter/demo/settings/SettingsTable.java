@@ -681,6 +681,14 @@ final class SettingsTable {
         s -> last(s, 20, "/articles").field("Content-Type"),
         "application/problem+json",
         "application/json");
+    base(Kind.GATE, "limiter.denial.body", "problem");
+    row(
+        Kind.GATE,
+        "limiter.denial.numbers",
+        true,
+        s -> last(s, 20, "/articles").body().contains("\"limit\":10") ? "numbers" : "none",
+        "numbers",
+        "none");
     row(
         Kind.GATE,
         "limiter.gate.enabled",

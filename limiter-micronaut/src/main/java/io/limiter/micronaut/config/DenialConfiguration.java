@@ -15,6 +15,7 @@ import java.util.Map;
  * braces.
  *
  * @param form the form of the body
+ * @param numbers whether a problem has the numbers of the rule that denies
  * @param texts the response to calls of each outcome that is denied, unless their annotation
  *     overrides it: all parts of it
  * @param tooCostlyMessage the message for a call that costs more than a rule ever admits, in place
@@ -23,7 +24,7 @@ import java.util.Map;
 @Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(DenialConfiguration.PREFIX)
 public record DenialConfiguration(
-    Body form, Map<Outcome, DenialText> texts, String tooCostlyMessage) {
+    Body form, boolean numbers, Map<Outcome, DenialText> texts, String tooCostlyMessage) {
 
   /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".denial";
@@ -44,6 +45,8 @@ public record DenialConfiguration(
   /**
    * @param body The form of the body. Default value {@code application}; or {@code problem}, or
    *     {@code template}.
+   * @param numbers Whether the body {@code problem} has the numbers of the rule that denies.
+   *     Default value false.
    * @param status Status of the response to a call that a rule denied. Default value 429; 400 to
    *     599.
    * @param code Code by which programs recognize such a denial. Default value {@code rate_limited}.
@@ -69,6 +72,7 @@ public record DenialConfiguration(
   @ConfigurationInject
   DenialConfiguration(
       @Bindable(defaultValue = "application") String body,
+      @Bindable(defaultValue = "false") boolean numbers,
       @Bindable(defaultValue = "429") int status,
       @Bindable(defaultValue = "rate_limited") String code,
       @Bindable(defaultValue = "{limiter.rate-limited}") String message,
@@ -84,6 +88,7 @@ public record DenialConfiguration(
       @Bindable(defaultValue = "{limiter.unavailable}") String unavailableMessage) {
     this(
         EnumSetting.of(Body.class, PREFIX + ".body", body),
+        numbers,
         Map.of(
             Outcome.LIMITED,
             text("", status, code, message),

@@ -51,10 +51,15 @@ public final class DenialBodyFactory {
                   template.fields().get(),
                   DenialConfiguration.PREFIX));
     }
+    if (form != DenialConfiguration.Body.PROBLEM && configuration.numbers()) {
+      throw new ConfigurationException(
+          "%s.numbers = true: only %s.body = problem has them by itself: set that, or write placeholders such as {limit} into messages or the template"
+              .formatted(DenialConfiguration.PREFIX, DenialConfiguration.PREFIX));
+    }
     ApplicationBody application = new ApplicationBody(errors);
     return switch (form) {
       case APPLICATION -> application;
-      case PROBLEM -> problem(application);
+      case PROBLEM -> problem(application, configuration.numbers());
       case TEMPLATE -> {
         JsonTemplate body = JsonTemplate.read(TemplateConfiguration.PREFIX, fields(template));
         yield new ObjectBody(outcome -> body, body, MediaType.APPLICATION_JSON_TYPE, application);
@@ -72,13 +77,17 @@ public final class DenialBodyFactory {
    * the language of the request.
    *
    * @param pages what a browser receives
+   * @param numbers whether a denial has the numbers of the rule that denies, as extension members
    */
-  static DirectBody problem(DirectBody pages) {
+  static DirectBody problem(DirectBody pages, boolean numbers) {
     // All types have the violated policies. While the store is away no policy is known to be
     // violated, and a banned subject may no longer violate any.
-    JsonTemplate limited = problem("quota-exceeded", "Quota Exceeded");
-    JsonTemplate banned = problem("abnormal-usage-detected", "Abnormal Usage Detected");
-    JsonTemplate unavailable = problem("temporary-reduced-capacity", "Temporary Reduced Capacity");
+    JsonTemplate limited = problem("quota-exceeded", "Quota Exceeded", numbers);
+    JsonTemplate banned = problem("abnormal-usage-detected", "Abnormal Usage Detected", numbers);
+    JsonTemplate unavailable =
+        problem("temporary-reduced-capacity", "Temporary Reduced Capacity", numbers);
+    Map<String, @Nullable Object> blank = problemFields("about:blank", Denial.Value.TITLE);
+    JsonTemplate duplicate = new JsonTemplate(numbers ? withNumbers(blank) : blank);
     JsonTemplate untyped = new JsonTemplate(problemFields("about:blank", Denial.Value.TITLE));
     return new ObjectBody(
         outcome ->
@@ -86,17 +95,30 @@ public final class DenialBodyFactory {
               case LIMITED -> limited;
               case BANNED -> banned;
               case UNAVAILABLE -> unavailable;
-              case DUPLICATE, ALLOWED -> untyped;
+              case DUPLICATE, ALLOWED -> duplicate;
             },
         untyped,
         MediaType.APPLICATION_JSON_PROBLEM_TYPE,
         pages);
   }
 
-  private static JsonTemplate problem(String type, String title) {
+  private static JsonTemplate problem(String type, String title, boolean numbers) {
     Map<String, @Nullable Object> problem = problemFields(TYPES + type, title);
     problem.put("violated-policies", Denial.Value.VIOLATED);
-    return new JsonTemplate(problem);
+    return new JsonTemplate(numbers ? withNumbers(problem) : problem);
+  }
+
+  private static Map<String, @Nullable Object> withNumbers(Map<String, @Nullable Object> problem) {
+    for (Denial.Value value :
+        List.of(
+            Denial.Value.LIMIT,
+            Denial.Value.REMAINING,
+            Denial.Value.WINDOW,
+            Denial.Value.RESET,
+            Denial.Value.RETRY_AFTER)) {
+      problem.put(value.placeholder(), value);
+    }
+    return problem;
   }
 
   private static Map<String, @Nullable Object> problemFields(String type, Object title) {

@@ -66,6 +66,13 @@ class DenialMistakesTest {
   }
 
   @Test
+  void numbersOfABodyThatHasNone() {
+    assertThat(Starts.mistake(Map.of("limiter.denial.numbers", "true")))
+        .hasMessageContaining(
+            "limiter.denial.numbers = true: only limiter.denial.body = problem has them by itself");
+  }
+
+  @Test
   void aTemplateThatIsNotThere() {
     assertThat(Starts.mistake(Map.of("limiter.denial.body", "template")))
         .hasMessageContaining(
