@@ -36,6 +36,7 @@ public final class FixedSettings {
       names(
           """
           limiter.enabled
+          limiter.denial.numbers
           limiter.deny-cache.enabled
           limiter.gate.enabled
           limiter.headers.debug limiter.headers.retry-after

@@ -283,10 +283,9 @@ abstract class WaitingCaller extends WithAndWithoutGate {
         nanos.clear();
       }
 
-      /** The times between the first and each of the others. */
-      List<Duration> sinceFirst() {
-        List<Long> sorted = nanos.stream().sorted().toList();
-        return sorted.stream().skip(1).map(at -> Duration.ofNanos(at - sorted.get(0))).toList();
+      /** The times from a moment, by System.nanoTime(), to each of them; the shortest first. */
+      List<Duration> since(long from) {
+        return nanos.stream().sorted().map(at -> Duration.ofNanos(at - from)).toList();
       }
     }
   }

@@ -21,8 +21,8 @@ class WaitingTest extends WaitingCaller {
 
   private static final long INTERVAL = 250;
 
-  /** What a thread may have to wait for one of two cores that others use too. */
-  private static final long NOISE = 200;
+  /** What calls may have to wait for one of two cores that others use too, the first one cold. */
+  private static final long NOISE = 750;
 
   @ParameterizedTest
   @ValueSource(
@@ -39,6 +39,7 @@ class WaitingTest extends WaitingCaller {
         "bean/flux"
       })
   void oneBeginsAtOnceThreeWaitAndTheRestIsDenied(String route) {
+    long sent = System.nanoTime();
     List<CompletableFuture<HttpResponse<String>>> calls =
         IntStream.range(0, 6).mapToObj(i -> call(route)).toList();
 
@@ -50,11 +51,12 @@ class WaitingTest extends WaitingCaller {
     if (!route.startsWith("bean")) {
       assertThat(denied).allSatisfy(r -> assertThat(field(r, "Retry-After")).isEqualTo("1"));
     }
-    List<Duration> spaced = departures.sinceFirst();
-    assertThat(spaced).hasSize(3);
-    for (int i = 0; i < 3; i++) {
-      long planned = (i + 1) * INTERVAL;
-      assertThat(spaced.get(i).toMillis()).isBetween(planned - NOISE, planned + NOISE);
+    // Since the first was sent, and not since it began: that may be late, the turns do not follow
+    // it.
+    List<Duration> begun = departures.since(sent);
+    assertThat(begun).hasSize(4);
+    for (int i = 0; i < 4; i++) {
+      assertThat(begun.get(i).toMillis()).isBetween(i * INTERVAL, i * INTERVAL + NOISE);
     }
   }
 

@@ -107,7 +107,7 @@ class FirstCallsTest {
   private static List<String> run(String... settings) throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.add("-Xmx256m");
+    command.addAll(List.of("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
     command.add("-cp");
     command.add(System.getProperty("java.class.path"));
     command.add(FirstCallsProcess.class.getName());
