@@ -219,11 +219,14 @@ class EarlyDecisionTest {
 
   @Test
   void aPolicyOfPathsIsDecidedBeforeTheBodyOfAMethodWithArguments() {
-    try (HttpService service = start(Sources.yaml(ROUTE))) {
-      assertFields(service.post("/early/late", ITEM_A), "\"3-per-60s\";r=2", "\"2-per-60s\";r=1");
-      assertThat(service.post("/early/late", BROKEN).statusCode()).isEqualTo(400);
-      assertThat(service.post("/early/late", BROKEN).statusCode()).isEqualTo(400);
-      assertThat(service.post("/early/late", BROKEN).statusCode()).isEqualTo(429);
+    Map<String, Object> settings = new HashMap<>(Sources.yaml(ROUTE));
+    settings.putAll(redis());
+    try (HttpService one = start(settings);
+        HttpService other = start(settings)) {
+      assertFields(one.post("/early/late", ITEM_A), "\"3-per-60s\";r=2", "\"2-per-60s\";r=1");
+      assertThat(other.post("/early/late", BROKEN).statusCode()).isEqualTo(400);
+      assertThat(one.post("/early/late", BROKEN).statusCode()).isEqualTo(400);
+      assertThat(other.post("/early/late", BROKEN).statusCode()).isEqualTo(429);
     }
     try (HttpService service = start(Sources.yaml(ROUTE.replace("early: true", "early: false")))) {
       for (int call = 0; call < 5; call++) {
