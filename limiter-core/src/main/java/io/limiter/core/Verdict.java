@@ -298,24 +298,26 @@ public final class Verdict {
   }
 
   /**
-   * Returns what a response states of a call that two decisions have admitted: the rules of both,
-   * with all else as the later decision has it.
+   * Returns what a response states of a call that two decisions have admitted: the rules of both.
+   * If a store has failed, the decision of the fallback counts as that on the call.
    *
-   * @param later of the same call
+   * @param later of the same call, whose reservation the result has
    */
   public Verdict and(Verdict later) {
     List<RuleVerdict> both = new ArrayList<>(rules());
     both.addAll(later.rules());
+    Verdict counts =
+        later.decidedBy == DecidedBy.NONE || decidedBy == DecidedBy.FALLBACK ? this : later;
     return new Verdict(
         policy.and(later.policy),
         later.outcome,
         null,
         List.copyOf(both),
         later.duplicate(),
-        later.extras,
-        later.decidedBy,
+        counts.extras,
+        counts.decidedBy,
         later.reservation,
-        later.decidedAtMicros);
+        counts.decidedAtMicros);
   }
 
   /** Returns this verdict as one of the fallback, which decided because the store failed. */

@@ -3,10 +3,14 @@ package io.limiter.core.testing;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
+import com.github.dockerjava.api.model.ContainerNetwork;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.io.File;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -59,6 +63,9 @@ public final class RedisFixture {
 
   /** An engine without access to its registry would try for seven minutes. */
   private static final Duration CONTAINER_START = Duration.ofMinutes(2);
+
+  /** On a machine that has a way to a container this takes no time. */
+  private static final int CONNECT_MILLIS = 1_000;
 
   private static Supplier<String> outcome;
 
@@ -194,7 +201,31 @@ public final class RedisFixture {
             .withExposedPorts(REDIS_PORT)
             .waitingFor(Wait.forLogMessage(".*Ready to accept connections.*\\n", 1));
     container.start();
-    return "redis://" + container.getHost() + ":" + container.getMappedPort(REDIS_PORT);
+    return address(container)
+        .map(own -> "redis://" + own + ":" + REDIS_PORT)
+        .orElseGet(
+            () -> "redis://" + container.getHost() + ":" + container.getMappedPort(REDIS_PORT));
+  }
+
+  /**
+   * The container's own address, where this machine has a way to it, as on Linux: the process that
+   * maps a port to this machine would take a part of a core.
+   */
+  private static Optional<String> address(GenericContainer<?> container) {
+    return container.getContainerInfo().getNetworkSettings().getNetworks().values().stream()
+        .map(ContainerNetwork::getIpAddress)
+        .filter(address -> address != null && !address.isEmpty())
+        .filter(RedisFixture::accepts)
+        .findFirst();
+  }
+
+  private static boolean accepts(String address) {
+    try (Socket socket = new Socket()) {
+      socket.connect(new InetSocketAddress(address, REDIS_PORT), CONNECT_MILLIS);
+      return true;
+    } catch (IOException none) {
+      return false;
+    }
   }
 
   private static String image(Map<String, String> environment) {

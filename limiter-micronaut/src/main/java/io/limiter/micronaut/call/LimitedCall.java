@@ -156,20 +156,16 @@ public final class LimitedCall {
 
   /**
    * The guard has decided what the gate had left after an early decision. The units of that one are
-   * given back if this call is denied, or given up before its method is entered.
+   * given back if this call is denied.
    */
   public void decidedAfter(LimitedCall atGate) {
     early = atGate;
     if (isDenied()) {
-      refund(atGate);
+      var unused =
+          attempt(
+              atGate.verdict.reservation()::refund,
+              "The early units of a denied call could not be given back, so they stay taken until they expire");
     }
-  }
-
-  private static void refund(LimitedCall call) {
-    var unused =
-        attempt(
-            call.verdict.reservation()::refund,
-            "The early units of a denied call could not be given back, so they stay taken until they expire");
   }
 
   /** Whether it is decided by the early part of its plan only. */
@@ -228,9 +224,10 @@ public final class LimitedCall {
     return verdict;
   }
 
-  /** Whether its plan counts users. */
+  /** Whether its plan counts users, or that of the early decision. */
   public boolean countsUsers() {
-    return plan.countsUsers();
+    LimitedCall atGate = early;
+    return plan.countsUsers() || (atGate != null && atGate.plan.countsUsers());
   }
 
   /** Whether the call was denied, so that its method is not entered. */
@@ -435,10 +432,6 @@ public final class LimitedCall {
       completed = true;
       entered = phase != Phase.WAITING;
       release = release(!entered);
-    }
-    LimitedCall atGate = early;
-    if (!entered && atGate != null) {
-      refund(atGate);
     }
     return complete(CompletionPlan.unseen(entered), release);
   }

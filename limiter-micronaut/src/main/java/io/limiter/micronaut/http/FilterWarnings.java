@@ -3,7 +3,6 @@ package io.limiter.micronaut.http;
 
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.event.ApplicationEventListener;
@@ -95,7 +94,7 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
 
   private boolean limitsRoutes() {
     return !settings.current().routes().isEmpty()
-        || !plans.current().methods(LimitPlan::decidedByRequest).isEmpty();
+        || !plans.current().methods(plan -> plan.atGate() != null).isEmpty();
   }
 
   private int orderOfBean(BeanDefinition<?> filter) {

@@ -122,23 +122,46 @@ public final class LimitPlan {
 
     /** Null if no policy asks for it, or nothing would be left for the guard. */
     static @Nullable Split of(Method method, List<PolicyPlan> policies, boolean exempts) {
-      if (method.decidedByRequest()) {
+      if (method.decidedByRequest() || method.takesVerdict()) {
         return null;
       }
-      List<PolicyPlan> early =
-          policies.stream().map(PolicyPlan::earlyPart).filter(each -> !each.isEmpty()).toList();
-      List<PolicyPlan> late =
-          policies.stream().map(PolicyPlan::latePart).filter(each -> !each.isEmpty()).toList();
-      return early.isEmpty() || late.isEmpty()
+      List<PolicyPlan> named = namedApartInTiers(policies);
+      List<PolicyPlan> early = named.stream().map(PolicyPlan::earlyPart).toList();
+      List<PolicyPlan> late = named.stream().map(PolicyPlan::latePart).toList();
+      return early.stream().allMatch(PolicyPlan::isEmpty)
+              || late.stream().allMatch(PolicyPlan::isEmpty)
           ? null
           : new Split(part(method, early, exempts, true), part(method, late, exempts, false));
     }
 
+    /** A rule of one part must not have the name of a rule of the other, in no tier. */
+    private static List<PolicyPlan> namedApartInTiers(List<PolicyPlan> policies) {
+      List<PolicyPlan> named = new ArrayList<>(policies);
+      policies.stream()
+          .flatMap(each -> each.tiers().keySet().stream())
+          .distinct()
+          .forEach(
+              tier -> {
+                List<PolicyPlan> there =
+                    distinct(policies.stream().map(each -> each.inTier(tier)).toList());
+                named.replaceAll(each -> each.withTier(tier, there));
+              });
+      return named;
+    }
+
+    /** Without what is empty for callers of all tiers. */
     private static LimitPlan part(
         Method method, List<PolicyPlan> policies, boolean exempts, boolean early) {
+      List<PolicyPlan> some =
+          policies.stream()
+              .filter(
+                  each ->
+                      !each.isEmpty()
+                          || !each.tiers().values().stream().allMatch(PolicyPlan::isEmpty))
+              .toList();
       return new LimitPlan(
-          Method.of(method.description(), method.guarded(), false, policies, early),
-          policies,
+          Method.of(method.description(), method.guarded(), false, some, early),
+          some,
           exempts,
           null);
     }
@@ -191,6 +214,7 @@ public final class LimitPlan {
       boolean guarded,
       boolean takesVerdict,
       boolean exempts) {
+    MethodChecks.requireEarlyRules(policies);
     List<PolicyPlan> distinct = distinct(policies);
     return new LimitPlan(
         Method.of(method, guarded, takesVerdict, distinct, false), distinct, exempts, null);
@@ -284,7 +308,7 @@ public final class LimitPlan {
 
   /** Whether it cannot be combined with every other plan. */
   boolean isExclusive() {
-    return duplicates.isPresent() || beforeSecurity() || waits || countsUsers();
+    return duplicates.isPresent() || beforeSecurity() || waits || countsUsers() || asksForEarly();
   }
 
   /** Why it cannot be decided together with another plan; empty if it can. */
@@ -301,9 +325,18 @@ public final class LimitPlan {
       return Optional.of(
           "one is decided before security and the other needs the arguments, which are bound after it");
     }
+    if (((asksForEarly() && other.takesVerdict()) || (other.asksForEarly() && takesVerdict()))
+        && !(decidedByRequest() && other.decidedByRequest())) {
+      return Optional.of(
+          "one is early and the other has a parameter for the verdict, which is one decision");
+    }
     return waits && other.waits
         ? Optional.of("a call can wait under one rule only")
         : Optional.empty();
+  }
+
+  private boolean asksForEarly() {
+    return policies.stream().anyMatch(policy -> policy.early().isPresent());
   }
 
   /** The method's class, name and parameter types; of no method, the name of its policy. */

@@ -138,7 +138,7 @@ final class MethodChecks {
   }
 
   /**
-   * Rejects a policy that asks for a decision before the body is read, and for which there is none.
+   * Rejects a policy that asks for a decision before the body is read where there is none.
    *
    * @param method null for a policy that exists only in settings, which limits paths
    * @param gate whether the gate decides; only the gate runs before the body is read
@@ -161,9 +161,19 @@ final class MethodChecks {
         throw asked.mistake(
             "with limiter.gate.enabled = false all calls are decided around the method, after the body is read: enable the gate, or remove it");
       }
-      if (policy.charges().stream().noneMatch(PlannedCharge::mayBeEarly)) {
-        throw asked.mistake(
-            "none of its rules can be decided before the body is read: each needs the arguments, makes calls wait, or depends on how a call ends. Add a rule that counts the address, the user or a header, or remove it");
+    }
+  }
+
+  /** Rejects an early policy without a rule that can be decided before the body is read. */
+  static void requireEarlyRules(List<PolicyPlan> policies) {
+    for (PolicyPlan policy : policies) {
+      if (policy.early().isPresent()
+          && policy.charges().stream().noneMatch(PlannedCharge::mayBeEarly)) {
+        throw policy
+            .early()
+            .get()
+            .mistake(
+                "none of its rules can be decided before the body is read: each needs the arguments, makes calls wait, or depends on how a call ends. Add a rule that counts the address, the user or a header, or remove it");
       }
     }
   }

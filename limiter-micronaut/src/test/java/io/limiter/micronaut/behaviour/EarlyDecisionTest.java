@@ -27,8 +27,8 @@ import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.http.HttpResponse;
-import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -67,6 +67,9 @@ class EarlyDecisionTest {
         tiers:
           gold:
             tiered: {rules: {3-per-60s: {count: 5}, 2-per-60s: {count: 4}}}
+            once: unlimited
+            addresses: {rules: [{count: 5, time: 60s}, {count: 1, algorithm: concurrency-limit}]}
+            late: {rules: {2-per-60s: {count: 5}}}
       """;
 
   @Controller("/early")
@@ -106,6 +109,7 @@ class EarlyDecisionTest {
     }
 
     @Post("/late")
+    @RateLimiter("late")
     @RateRule(count = 2, subject = "#{order.get('item')}")
     String late(@Body Map<String, String> order) {
       return "late";
@@ -150,10 +154,27 @@ class EarlyDecisionTest {
     }
   }
 
+  @Controller("/mistake")
+  @Requires(property = "test.mistake", value = "verdict-of-path")
+  static class WithVerdictOfPath {
+
+    @Post
+    @RateRule(count = 2, subject = "#{order.get('item')}")
+    String call(@Body Map<String, String> order, Verdict verdict) {
+      return "verdict";
+    }
+  }
+
   private static HttpService start(Map<String, Object> more) {
     Map<String, Object> settings = new HashMap<>(Map.of("test.stated-callers", true));
     settings.putAll(more);
     return HttpService.start(SPEC, settings);
+  }
+
+  private static Map<String, Object> tiers() {
+    Map<String, Object> settings = new HashMap<>(Sources.yaml(ROUTE));
+    settings.putAll(Sources.yaml(TIERS));
+    return settings;
   }
 
   private static Map<String, Object> redis() {
@@ -251,7 +272,7 @@ class EarlyDecisionTest {
 
   @Test
   void bothDecisionsAreThoseOfTheTier() {
-    try (HttpService service = start(Sources.yaml(TIERS))) {
+    try (HttpService service = start(tiers())) {
       assertFields(service.post("/early/tiered", ITEM_A), "\"3-per-60s\";r=2", "\"2-per-60s\";r=1");
       assertFields(
           service.post("/early/tiered", ITEM_A, "X-Tier", "gold"),
@@ -261,7 +282,22 @@ class EarlyDecisionTest {
   }
 
   @Test
-  void aCallThatLeavesTheQueueGivesTheUnitsBack() throws IOException {
+  void whatOnlyATierHasIsDecidedToo() {
+    try (HttpService service = start(tiers())) {
+      HttpResponse<String> admitted = service.post("/early/late", ITEM_A, "X-Tier", "gold");
+      assertThat(field(admitted, "RateLimit-Policy"))
+          .contains("\"5-per-60s\";q=5", "\"5-per-60s-2\";q=5", "concurrent-requests");
+      for (String item : List.of("a", "b", "c", "d", "e")) {
+        String order = "{\"item\":\"%s\"}".formatted(item);
+        assertThat(service.post("/early/once", order, "X-Tier", "gold").statusCode())
+            .isEqualTo(200);
+      }
+      assertThat(service.post("/early/once", ITEM_A, "X-Tier", "gold").statusCode()).isEqualTo(409);
+    }
+  }
+
+  @Test
+  void aCallThatLeavesTheQueueHasBeenCounted() throws IOException {
     try (HttpService service = start(redis())) {
       assertFields(service.post("/early/paced", ITEM_A), "\"9-per-60s\";r=8");
       String request =
@@ -272,10 +308,7 @@ class EarlyDecisionTest {
       }
 
       await().until(() -> service.bean(AdmissionControl.class).waiting() == 0);
-      await()
-          .pollDelay(Duration.ofMillis(200))
-          .untilAsserted(
-              () -> assertFields(service.post("/early/paced", ITEM_B), "\"9-per-60s\";r=7"));
+      assertFields(service.post("/early/paced", ITEM_B), "\"9-per-60s\";r=6");
     }
   }
 
@@ -341,5 +374,16 @@ class EarlyDecisionTest {
     assertThatThrownBy(() -> start(settings).close())
         .hasStackTraceContaining("@RateLimiter.early = true")
         .hasStackTraceContaining(why);
+  }
+
+  @Test
+  void anEarlyPolicyOfAPathWhoseMethodTakesTheVerdictIsRejected() {
+    Map<String, Object> settings =
+        new HashMap<>(Sources.yaml(ROUTE.replace("/early/late", "/mistake")));
+    settings.put("test.mistake", "verdict-of-path");
+    assertThatThrownBy(() -> start(settings).close())
+        .hasStackTraceContaining("limiter.routes[0].policy = addresses")
+        .hasStackTraceContaining(
+            "one is early and the other has a parameter for the verdict, which is one decision");
   }
 }
