@@ -79,6 +79,10 @@ class RedisTimeTest {
   private static final int MILLION = 1_000_000;
 
   private static final int RUNS = 9;
+
+  /** How often as many runs are added. */
+  private static final int MORE = 9;
+
   private static final Pattern SCRIPTS = Pattern.compile("cmdstat_evalsha:calls=\\d+,usec=(\\d+)");
   private static final Pattern FLOORS = Pattern.compile("cmdstat_eval:calls=\\d+,usec=(\\d+)");
 
@@ -210,20 +214,26 @@ class RedisTimeTest {
       if (units > largest) {
         continue;
       }
-      Time time = sized.time(units);
+      double bound = units <= COUNT ? MOST : moves ? Double.MAX_VALUE : 2 * most + SLACK;
+      Time time = least(sized, units, bound);
+      assertThat(time.floors()).as("%s, %d units: %s", what, units, time).isLessThan(bound);
       if (units <= COUNT) {
-        assertThat(time.floors()).as("%s, %d units: %s", what, units, time).isLessThan(MOST);
         most = time.floors();
-      } else if (!moves) {
-        assertThat(time.floors())
-            .as("%s, %d units: %s", what, units, time)
-            .isLessThan(2 * most + SLACK);
       }
       if (units >= COUNT) {
         cells.append(cells.isEmpty() ? "" : ", ").append(time.rounded());
       }
     }
     return cells.toString();
+  }
+
+  /** All runs of a busy moment may be slow, so more of them decide what is above its bound. */
+  private static Time least(Sized sized, int units, double bound) {
+    Time least = sized.time(units);
+    for (int more = 0; more < MORE && least.floors() >= bound; more++) {
+      least = least.least(sized.time(units));
+    }
+    return least;
   }
 
   private void line(String what, boolean moves, int largest, Sized sized) {

@@ -55,8 +55,8 @@ class StalledServiceTest {
 
   @ParameterizedTest
   @CsvSource({
-    "event-loop, early, 2000, BLACK_HOLE, 15",
-    "shared, early, 2000, STOPPED, 60",
+    "event-loop, early, 2000, BLACK_HOLE, 60",
+    "shared, early, 500, STOPPED, 15",
     "auto, late, 300, STOPPED, 15",
   })
   @DisplayName("F10, F33: a service, up to a minute without Redis")
