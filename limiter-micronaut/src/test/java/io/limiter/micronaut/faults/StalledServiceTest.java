@@ -55,7 +55,7 @@ class StalledServiceTest {
 
   @ParameterizedTest
   @CsvSource({
-    "event-loop, early, 2000, BLACK_HOLE, 60",
+    "event-loop, early, 1000, BLACK_HOLE, 60",
     "shared, early, 500, STOPPED, 15",
     "auto, late, 300, STOPPED, 15",
   })
