@@ -109,7 +109,7 @@ public record Policy(
    * Returns a policy with the name and limit key of this one, the rules and parts of both, and the
    * duplicate guard of either.
    */
-  Policy and(Policy other) {
+  public Policy and(Policy other) {
     List<RuleStack> both = new ArrayList<>(stacks);
     both.addAll(other.stacks);
     Map<String, String> names = new HashMap<>(other.codeNames);

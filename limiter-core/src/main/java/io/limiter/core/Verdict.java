@@ -298,21 +298,22 @@ public final class Verdict {
   }
 
   /**
-   * Returns what a response states of a call that two decisions have admitted: the rules of both.
-   * If a store has failed, the decision of the fallback counts as that on the call.
+   * Joins two verdicts that have admitted one call, to report both: it has the rules of both, and
+   * the reservation of the later one. If the fallback decided once, it counts as who decided.
    *
-   * @param later of the same call, whose reservation the result has
+   * @param later on the same call
+   * @param both the policies of both, see {@link Policy#and}: the same for many calls
    */
-  public Verdict and(Verdict later) {
-    List<RuleVerdict> both = new ArrayList<>(rules());
-    both.addAll(later.rules());
+  public Verdict and(Verdict later, Policy both) {
+    List<RuleVerdict> all = new ArrayList<>(rules());
+    all.addAll(later.rules());
     Verdict counts =
         later.decidedBy == DecidedBy.NONE || decidedBy == DecidedBy.FALLBACK ? this : later;
     return new Verdict(
-        policy.and(later.policy),
+        both,
         later.outcome,
         null,
-        List.copyOf(both),
+        List.copyOf(all),
         later.duplicate(),
         counts.extras,
         counts.decidedBy,

@@ -201,10 +201,11 @@ public final class RedisFixture {
             .withExposedPorts(REDIS_PORT)
             .waitingFor(Wait.forLogMessage(".*Ready to accept connections.*\\n", 1));
     container.start();
+    String mapped = "redis://" + container.getHost() + ":" + container.getMappedPort(REDIS_PORT);
     return address(container)
         .map(own -> "redis://" + own + ":" + REDIS_PORT)
-        .orElseGet(
-            () -> "redis://" + container.getHost() + ":" + container.getMappedPort(REDIS_PORT));
+        .filter(direct -> runId(direct).equals(runId(mapped))) // and no other Redis of that address
+        .orElse(mapped);
   }
 
   /**
@@ -252,11 +253,19 @@ public final class RedisFixture {
   }
 
   private static String product(String uri) {
+    return RedisProcess.product(info(uri));
+  }
+
+  private static String runId(String uri) {
+    return info(uri).lines().filter(line -> line.startsWith("run_id:")).findFirst().orElseThrow();
+  }
+
+  private static String info(String uri) {
     RedisURI target = RedisURI.create(uri);
     target.setTimeout(Duration.ofSeconds(10));
     RedisClient client = RedisClient.create(target);
     try (StatefulRedisConnection<String, String> connection = client.connect()) {
-      return RedisProcess.product(connection.sync().info("server"));
+      return connection.sync().info("server");
     } catch (RuntimeException e) {
       throw new IllegalStateException(
           RedisURI.create(uri) + " does not answer: " + e.getMessage(), e);

@@ -176,7 +176,9 @@ public final class LimitedCall {
   /** The verdict for the header fields of a response: with that of an early decision. */
   public Verdict stated() {
     LimitedCall atGate = early;
-    return atGate == null || isDenied() ? verdict : atGate.verdict.and(verdict);
+    return atGate == null || isDenied()
+        ? verdict
+        : atGate.verdict.and(verdict, atGate.plan.policyWith(plan));
   }
 
   /** The latest decision on the route of a request. */

@@ -60,6 +60,8 @@ public final class LimitPlan {
   private final Map<String, LimitPlan> tiers = new HashMap<>();
   private final BoundedCache<Set<Condition>, LimitPlan> parts =
       new BoundedCache<>(MAX_PARTS, this::without);
+  private final BoundedCache<LimitPlan, Policy> joined =
+      new BoundedCache<>(MAX_PARTS, later -> policy().and(later.policy()));
   private final Supplier<LimitPlan> ofExempt =
       SupplierUtil.memoized(
           () -> charges().isEmpty() ? this : part(PolicyPlan::withoutRules, false));
@@ -395,6 +397,11 @@ public final class LimitPlan {
       return this;
     }
     return split == null ? null : split.early();
+  }
+
+  /** Its policy and that of the later decision on the same calls. */
+  public Policy policyWith(LimitPlan later) {
+    return joined.get(later);
   }
 
   /** What the guard decides once the gate has decided {@link #atGate} and admitted the call. */
