@@ -10,16 +10,24 @@ import org.jspecify.annotations.Nullable;
 /**
  * The state of one rule in a verdict. Example: a rule allows 10 units a minute, and 6 were used in
  * the last minute, the oldest of them 40 s ago. After a call is admitted, {@code remaining} is 3,
- * {@code resetAfter} is 60 s and {@code effectiveWindow} is 20 s. A store may use the builder:
+ * {@code taken} is 1, {@code resetAfter} is 60 s and {@code effectiveWindow} is 20 s. A store may
+ * use the builder:
  *
  * <pre>{@code
- * RuleVerdict.of(rule).remaining(3).resetAfter(ofSeconds(60)).effectiveWindow(ofSeconds(20)).build();
+ * RuleVerdict.of(rule)
+ *     .remaining(3)
+ *     .taken(1)
+ *     .resetAfter(ofSeconds(60))
+ *     .effectiveWindow(ofSeconds(20))
+ *     .build();
  * }</pre>
  *
  * @param rule the rule
  * @param violated whether the rule denies the call, or would deny it if it were not {@link
  *     #observed()}
  * @param remaining units left after this decision; exact as of the decision, never negative
+ * @param taken units that this call takes: its cost, even if it gives some back later; 0 if it is
+ *     denied, only peeks, or would be denied if the rules of its subject were not observed
  * @param retryAfter if violated, the time after which the same call would pass if there are no
  *     calls in between. Exact to the microsecond; the actual time is shorter if reserved units are
  *     given back. Empty if the rule is not violated, if the call is {@link #tooCostly()}, and for a
@@ -39,6 +47,7 @@ public record RuleVerdict(
     Rule rule,
     boolean violated,
     long remaining,
+    int taken,
     Optional<Duration> retryAfter,
     Duration resetAfter,
     Duration effectiveWindow,
@@ -64,6 +73,7 @@ public record RuleVerdict(
     private final Rule rule;
     private boolean violated;
     private long remaining;
+    private int taken;
     private Optional<Duration> retryAfter = Optional.empty();
     private Duration resetAfter = Duration.ZERO;
     private @Nullable Duration effectiveWindow;
@@ -77,6 +87,12 @@ public record RuleVerdict(
     /** Units left after the decision; 0 by default. */
     public Builder remaining(long units) {
       this.remaining = units;
+      return this;
+    }
+
+    /** Units that the call takes; 0 by default. */
+    public Builder taken(int units) {
+      this.taken = units;
       return this;
     }
 
@@ -127,6 +143,7 @@ public record RuleVerdict(
           rule,
           violated,
           remaining,
+          taken,
           retryAfter,
           resetAfter,
           effectiveWindow == null ? rule.window() : effectiveWindow,

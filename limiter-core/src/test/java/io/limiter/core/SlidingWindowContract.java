@@ -126,6 +126,7 @@ public interface SlidingWindowContract extends StoreHarness {
         .containsExactly(
             RuleVerdict.of(call.policy().rules().get(0))
                 .remaining(8)
+                .taken(1)
                 .resetAfter(MINUTE)
                 .effectiveWindow(SECOND.multipliedBy(20))
                 .build());

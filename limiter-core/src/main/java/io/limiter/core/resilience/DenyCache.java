@@ -391,6 +391,7 @@ public final class DenyCache extends DelegatingStore {
           rule.rule(),
           rule.violated(),
           rule.remaining(),
+          rule.taken(),
           rule.retryAfter().map(wait -> minus(wait, since)),
           minus(rule.resetAfter(), since),
           minus(rule.effectiveWindow(), since),

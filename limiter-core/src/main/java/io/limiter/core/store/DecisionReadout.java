@@ -191,6 +191,7 @@ public interface DecisionReadout {
   default RuleVerdict rule(LimitRequest request, int c, int r, Mode mode, boolean call) {
     Charge charge = request.charge(c);
     boolean taken = call && admits(c);
+    int units = taken ? charge.cost() : 0;
     RuleStack stack = charge.stack();
     Rule rule = stack.rules().get(r);
     long remainingBefore = remainingBefore(c, r);
@@ -206,7 +207,8 @@ public interface DecisionReadout {
     return new RuleVerdict(
         rule,
         violated,
-        Math.max(0, taken ? remainingBefore - charge.cost() : remainingBefore),
+        Math.max(0, remainingBefore - units),
+        units,
         violated && !tooCostly && !concurrencyLimit ? Optional.of(effective) : Optional.empty(),
         concurrencyLimit && resetAfterMicros > 0
             ? stack.window(r)

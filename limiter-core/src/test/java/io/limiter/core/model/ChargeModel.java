@@ -159,6 +159,7 @@ final class ChargeModel {
     RuleVerdict.Builder verdict =
         RuleVerdict.of(rule)
             .remaining(Math.max(0, takes ? left - charge.cost() : left))
+            .taken(takes ? charge.cost() : 0)
             .resetAfter(concurrencyLimit && reset > 0 ? rule.window() : Plain.duration(reset))
             .effectiveWindow(
                 concurrencyLimit ? rule.window() : wait.map(Plain::duration).orElse(rule.window()))

@@ -30,6 +30,9 @@ public final class SaneVerdicts {
     for (RuleVerdict rule : verdict.rules()) {
       assertSane(rule);
       denied |= rule.denies();
+      if (!verdict.allowed()) {
+        assertThat(rule.taken()).as("taken by a denied call").isZero();
+      }
     }
     if (verdict.outcome() == Outcome.ALLOWED) {
       assertThat(denied).as("a rule denies, and the call is allowed").isFalse();
