@@ -109,7 +109,8 @@ public record LimiterConfiguration(
       /** {@code RateLimit-Policy} and {@code RateLimit} of draft 11, with all rules. */
       DRAFT_11,
       /**
-       * The same fields with the names of the open change of that draft, {@code a} and {@code w}.
+       * The same fields with the names of the open change of that draft, {@code a} and {@code w},
+       * and its {@code c}.
        */
       DRAFT_NEXT,
       /** The same fields as in draft 7. */

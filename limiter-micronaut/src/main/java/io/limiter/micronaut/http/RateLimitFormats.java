@@ -22,8 +22,8 @@ final class RateLimitFormats {
   /** The format of this name in settings. */
   static RateLimitFormat of(Format format) {
     return switch (format) {
-      case DRAFT_11 -> new ListFormat(";r=", ";t=");
-      case DRAFT_NEXT -> new ListFormat(";a=", ";w=");
+      case DRAFT_11 -> new ListFormat(";r=", ";t=", "");
+      case DRAFT_NEXT -> new ListFormat(";a=", ";w=", ";c=");
       case DRAFT_7 -> new DictionaryFormat();
       case X_RATE_LIMIT -> new SingleFormat(false);
       case X_RATE_LIMIT_EPOCH -> new SingleFormat(true);
@@ -79,15 +79,18 @@ final class RateLimitFormats {
 
     private final String available;
     private final String window;
+    private final String taken;
     private final BoundedCache<Policy, Formatted> formatted;
 
     /**
      * @param available the parameter for what is left
      * @param window the parameter for the time until more is
+     * @param taken the parameter for what the call takes; empty if the format has none
      */
-    ListFormat(String available, String window) {
+    ListFormat(String available, String window, String taken) {
       this.available = available;
       this.window = window;
+      this.taken = taken;
       this.formatted =
           new BoundedCache<>(MAX_REMEMBERED, policy -> new Formatted(policy.rules(), this));
     }
@@ -100,7 +103,8 @@ final class RateLimitFormats {
       String limit = constant.limit(verdict.rules());
       if (ban.isPresent()) {
         policy = BAN + ";q=0, " + policy;
-        limit = BAN + available + "0" + window + secondsUp(ban.get()) + ", " + limit;
+        String nothing = taken.isEmpty() ? "" : taken + "0";
+        limit = BAN + available + "0" + window + secondsUp(ban.get()) + nothing + ", " + limit;
       }
       join(headers, RateLimitFields.POLICY, policy, deniedBehind);
       join(headers, RateLimitFields.LIMIT, limit, deniedBehind);
@@ -152,12 +156,14 @@ final class RateLimitFormats {
     private final String policy;
     private final byte[][] items; // of each rule, up to what remains
     private final byte[] seconds;
+    private final byte[] taken;
     private final int length; // the most that a field may have
 
     Formatted(List<Rule> all, ListFormat format) {
       this.rules = all.toArray(Rule[]::new);
       this.items = new byte[rules.length][];
       this.seconds = format.window.getBytes(StandardCharsets.US_ASCII);
+      this.taken = format.taken.getBytes(StandardCharsets.US_ASCII);
       StringBuilder field = new StringBuilder(32 * rules.length);
       int most = 0;
       for (int r = 0; r < rules.length; r++) {
@@ -165,7 +171,7 @@ final class RateLimitFormats {
         items[r] =
             ((r == 0 ? "\"" : ", \"") + rules[r].name() + '"' + format.available)
                 .getBytes(StandardCharsets.ISO_8859_1);
-        most += items[r].length + seconds.length + 2 * MAX_DIGITS;
+        most += items[r].length + seconds.length + taken.length + 3 * MAX_DIGITS;
       }
       this.policy = field.toString();
       this.length = most;
@@ -191,6 +197,10 @@ final class RateLimitFormats {
         if (!rules[r].holdsPermits()) { // when a call ends is unknown
           at = write(seconds, field, at);
           at = write(secondsUp(rule.effectiveWindow()), field, at);
+        }
+        if (taken.length > 0) {
+          at = write(taken, field, at);
+          at = write(rule.taken(), field, at);
         }
       }
       return new String(field, 0, at, StandardCharsets.ISO_8859_1);

@@ -4,6 +4,7 @@ package io.limiter.micronaut.behaviour;
 import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -104,6 +105,26 @@ class CostsTest extends WithAndWithoutGate {
     assertThat(post("order", "{\"item\":\"tea\"}").statusCode()).isEqualTo(429);
   }
 
+  /** Of 10 a minute, 100 an hour and 2 in flight. */
+  @Test
+  void theNextDraftStatesWhatACallTakesFromEachRule() {
+    try (TestServer own = start(Map.of("limiter.headers.format", "draft-next"))) {
+      assertThat(limits(own, "look")).isEqualTo("\"10-per-60s\";a=9;c=1");
+      assertThat(limits(own, "export")).isEqualTo("\"10-per-60s\";a=1;c=8");
+      assertThat(limits(own, "export")).as("denied").isEqualTo("\"10-per-60s\";a=1;c=0");
+      assertThat(limits(own, "stacked"))
+          .isEqualTo("\"10-per-60s\";a=4;c=6, \"100-per-3600s\";a=94;c=6, \"2-in-flight\";a=1;c=1");
+      assertThat(limits(own, "stacked"))
+          .as("denied by the first")
+          .isEqualTo("\"10-per-60s\";a=4;c=0, \"100-per-3600s\";a=94;c=0, \"2-in-flight\";a=2;c=0");
+    }
+  }
+
+  /** Without the seconds, which depend on the time. */
+  private static String limits(TestServer server, String route) {
+    return field(server.get("/costs/" + route), "RateLimit").replaceAll(";w=\\d+", "");
+  }
+
   private static int left(HttpResponse<String> admitted) {
     assertThat(admitted.statusCode()).as(admitted.body()).isEqualTo(200);
     return Integer.parseInt(field(admitted, "RateLimit").replaceFirst(".*;r=(\\d+);.*", "$1"));
@@ -161,6 +182,18 @@ class CostsTest extends WithAndWithoutGate {
     @Get("/export")
     @RateLimiter(key = "credits", cost = "8", rules = @RateRule(count = 10))
     String export() {
+      return OK;
+    }
+
+    @Get("/stacked")
+    @RateLimiter(
+        cost = "6",
+        rules = {
+          @RateRule(count = 10),
+          @RateRule(count = 100, time = 3600),
+          @RateRule(count = 2, algorithm = Algorithm.CONCURRENCY_LIMIT)
+        })
+    String stacked() {
       return OK;
     }
 

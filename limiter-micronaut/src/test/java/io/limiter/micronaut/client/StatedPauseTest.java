@@ -68,7 +68,7 @@ class StatedPauseTest {
         "200 | RateLimit: \"a\";t=60;pk=:cHsdsRa894==:;r=0 | PT60S",
         "200 | RateLimit: a;r=0;t=60 | PT60S",
         "200 | RateLimit: \"a\";a=0;w=60;c=2 | PT60S",
-        "200 | RateLimit: \"a\";a=5;w=60 | PT0S",
+        "200 | RateLimit: \"a\";a=5;w=60;c=0 | PT0S",
         "200 | RateLimit: \"a\";r=5;t=10, \"b\";r=0;t=60 | PT60S",
         "200 | RateLimit: \"a\";r=0;t=60 ~ RateLimit: \"b\";r=5;t=70 | PT60S",
         "200 | RateLimit: \"b\";r=5;t=70 ~ RateLimit: \"a\";r=0;t=60 | PT60S",

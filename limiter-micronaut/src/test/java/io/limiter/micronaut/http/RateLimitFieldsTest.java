@@ -56,7 +56,7 @@ class RateLimitFieldsTest {
       delimiter = '|',
       value = {
         "DRAFT_11   | \"10-per-60s\";q=10;w=60, \"half\";q=3 | \"10-per-60s\";r=3;t=21, \"half\";r=2;t=2",
-        "DRAFT_NEXT | \"10-per-60s\";q=10;w=60, \"half\";q=3 | \"10-per-60s\";a=3;w=21, \"half\";a=2;w=2",
+        "DRAFT_NEXT | \"10-per-60s\";q=10;w=60, \"half\";q=3 | \"10-per-60s\";a=3;w=21;c=1, \"half\";a=2;w=2;c=12",
         "DRAFT_7    | 10;w=60, 3                             | limit=3, remaining=2, reset=2",
       })
   void eachDraftStatesTheSameNumbers(Format format, String policy, String limit) {
@@ -66,8 +66,12 @@ class RateLimitFieldsTest {
         .write(
             verdict(
                 Outcome.ALLOWED,
-                rule(MINUTE, 3, Duration.ofMillis(20_001), null),
-                rule(SHORT, 2, Duration.ofMillis(1_500), null)),
+                RuleVerdict.of(MINUTE)
+                    .remaining(3)
+                    .taken(1)
+                    .effectiveWindow(Duration.ofMillis(20_001))
+                    .build(),
+                RuleVerdict.of(SHORT).remaining(2).taken(12).build()),
             response);
 
     assertThat(response.header("RateLimit-Policy")).isEqualTo(policy);
@@ -78,7 +82,7 @@ class RateLimitFieldsTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "DRAFT_NEXT | \"abnormal-usage-detected\";a=0;w=90, \"10-per-60s\";a=4;w=20",
+        "DRAFT_NEXT | \"abnormal-usage-detected\";a=0;w=90;c=0, \"10-per-60s\";a=4;w=20;c=0",
         "DRAFT_7    | limit=10, remaining=0, reset=90",
       })
   void eachDraftStatesABan(Format format, String limit) {
