@@ -86,8 +86,8 @@ class LeavingClientsTest {
 
   @Test
   @Tag("faults")
-  void nothingOfTenThousandIsLeft() throws Exception {
-    leave(10_000);
+  void nothingOfThreeThousandIsLeft() throws Exception {
+    leave(3_000);
   }
 
   /** Its command was already sent: the client has used a unit, whether or not it waits. */

@@ -67,8 +67,8 @@ class LeavingWaitersTest {
 
   @Test
   @Tag("faults")
-  void nothingOfTenThousandIsLeft() throws IOException {
-    leave(10_000);
+  void nothingOfThreeThousandIsLeft() throws IOException {
+    leave(3_000);
   }
 
   /** A hundred at a time: as many as may wait. */
