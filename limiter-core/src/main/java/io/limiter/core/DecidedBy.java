@@ -10,6 +10,8 @@ public enum DecidedBy {
    * not passed yet.
    */
   DENY_CACHE,
+  /** This instance, by units that the store has granted to it in advance: a lease. */
+  LEASE,
   /**
    * The fallback, because the store did not answer: another store, or a fixed answer. The verdict
    * gives the {@link FailureReason}.

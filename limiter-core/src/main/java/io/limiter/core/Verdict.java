@@ -120,6 +120,24 @@ public final class Verdict {
     return of(policy, Outcome.ALLOWED).decidedBy(DecidedBy.NONE).build();
   }
 
+  /**
+   * The verdict on a call that was admitted by units which the store had granted in advance.
+   *
+   * @param rules computes the verdicts of the rules when they are asked for
+   */
+  public static Verdict leased(Policy policy, LazyRules rules, Reservation reservation) {
+    return new Verdict(
+        policy,
+        Outcome.ALLOWED,
+        rules,
+        List.of(),
+        Optional.empty(),
+        Extras.NONE,
+        DecidedBy.LEASE,
+        reservation,
+        0);
+  }
+
   /** The policy that was applied, with all rules of the call as they were declared. */
   public Policy policy() {
     return policy;
@@ -281,6 +299,24 @@ public final class Verdict {
   public Verdict withReservation(Reservation other) {
     return new Verdict(
         policy, outcome, whenAsked, rules, duplicate, extras, decidedBy, other, decidedAtMicros);
+  }
+
+  /**
+   * Returns this verdict with more rules, which were decided otherwise.
+   *
+   * @param all computes the verdicts of all rules when they are asked for
+   */
+  public Verdict withRules(LazyRules all, Reservation other) {
+    return new Verdict(
+        policy,
+        outcome,
+        all,
+        List.of(),
+        Optional.empty(),
+        extras,
+        decidedBy,
+        other,
+        decidedAtMicros);
   }
 
   /** Returns this verdict under another policy, such as the one of several that denies the call. */

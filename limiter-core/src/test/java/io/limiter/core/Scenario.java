@@ -3,10 +3,13 @@ package io.limiter.core;
 
 import io.limiter.core.model.ReferenceModel;
 import io.limiter.core.store.LimitStore;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -23,11 +26,17 @@ public record Scenario(long seed, List<Step> steps) {
   /** All keys that the scenario touches. */
   public static List<StateKey> keys(List<Step> steps) {
     return steps.stream()
-        .filter(step -> step.action() instanceof Step.Decide)
-        .flatMap(step -> ((Step.Decide) step.action()).request().allCharges().stream())
+        .flatMap(step -> request(step.action()).stream())
+        .flatMap(request -> request.allCharges().stream())
         .map(Charge::key)
         .distinct()
         .toList();
+  }
+
+  private static Optional<LimitRequest> request(Step.Action action) {
+    return action instanceof Step.Lease lease
+        ? Optional.of(lease.request())
+        : action instanceof Step.Decide decide ? Optional.of(decide.request()) : Optional.empty();
   }
 
   public static long decisions(List<Step> steps) {
@@ -54,6 +63,8 @@ public record Scenario(long seed, List<Step> steps) {
       LongConsumer clock,
       Function<List<StateKey>, CompletionStage<?>> lose) {
     Map<Integer, CompletableFuture<Verdict>> verdicts = new HashMap<>();
+    Map<Integer, CompletableFuture<LimitStore.Grant>> grants = new HashMap<>();
+    Map<Integer, Integer> left = new HashMap<>();
     List<CompletableFuture<? extends Answer>> answers = new ArrayList<>();
     for (Step step : steps) {
       CompletionStage<? extends Answer> answer;
@@ -72,6 +83,24 @@ public record Scenario(long seed, List<Step> steps) {
         answer =
             reservation(verdicts, settle.of())
                 .settle(settle.completion())
+                .thenApply(Answer.GivenBack::new);
+      } else if (step.action() instanceof Step.Lease lease) {
+        var grant =
+            store
+                .lease(lease.request(), Duration.of(lease.micros(), ChronoUnit.MICROS))
+                .toCompletableFuture();
+        grants.put(step.id(), grant);
+        left.put(step.id(), lease.request().charge(0).cost());
+        answer = grant.thenApply(Answer.Leased::of);
+      } else if (step.action() instanceof Step.GiveBackLeased back) {
+        int units = Math.min(back.units(), left.getOrDefault(back.of(), 0));
+        left.merge(back.of(), -units, Integer::sum);
+        boolean any = units > 0 && grants.get(back.of()).join().isGranted();
+        clock.accept(step.clock());
+        answer =
+            (any
+                    ? grants.get(back.of()).join().giveBack().apply(units)
+                    : CompletableFuture.completedFuture(0L))
                 .thenApply(Answer.GivenBack::new);
       } else if (step.action() instanceof Step.Renew renew) {
         clock.accept(step.clock());

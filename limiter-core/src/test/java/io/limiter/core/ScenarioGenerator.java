@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -259,8 +260,31 @@ public final class ScenarioGenerator {
           all ? Scenario.keys(steps) : List.of(pick(request.allCharges()).key()),
           random.nextBoolean());
     }
+    Duration longest =
+        policy.stacks().get(0).rules().stream()
+            .map(Rule::longestLease)
+            .min(Comparator.naturalOrder())
+            .orElseThrow();
+    if (dice > 82 && !longest.isZero()) {
+      return lease(policy, MICROSECONDS.convert(longest), id);
+    }
     Mode mode = dice < 22 ? Mode.PEEK : dice < 30 ? Mode.RECORD : Mode.ACQUIRE;
     return new Step.Decide(request, mode);
+  }
+
+  /** Takes a lease, or gives back some units of an earlier one. */
+  private Step.Action lease(Policy policy, long longest, int id) {
+    if (id > 0 && random.nextInt(3) > 0) {
+      return new Step.GiveBackLeased(earlier(id, 40), 1 + random.nextInt(5));
+    }
+    RuleStack stack = policy.stacks().get(0);
+    int most = stack.logs() > 0 ? MOST_LOGGED : Charge.MAX_COST;
+    Charge units =
+        Charge.of(policy.limit(), new Subject("ip", "of 0"), stack)
+            .withCost(Math.min(most, cost(pick(stack.rules()))));
+    return new Step.Lease(
+        new LimitRequest(policy, List.of(units), Optional.empty()),
+        random.nextBoolean() ? longest : 1 + random.nextLong(longest));
   }
 
   /** A step before this one, now and then the last that recorded; this one, if there is none. */

@@ -46,6 +46,12 @@ public record Step(int id, long clock, Action action) {
     }
   }
 
+  /** Takes the units of the only charge in advance. */
+  public record Lease(LimitRequest request, long micros) implements Action {}
+
+  /** Gives back units of another step's lease, or as many as are left of them. */
+  public record GiveBackLeased(int of, int units) implements Action {}
+
   /** Renews the permits of another step's call. */
   public record Renew(int of) implements Action {}
 

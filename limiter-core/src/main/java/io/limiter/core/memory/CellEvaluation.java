@@ -2,6 +2,7 @@
 package io.limiter.core.memory;
 
 import io.limiter.core.Charge;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellReadout;
@@ -30,10 +31,16 @@ final class CellEvaluation {
 
   private Mode mode = Mode.ACQUIRE;
   private long nowMicros;
+  private long leaseMicros;
 
   CellEvaluation(Charge charge) {
     cost = charge.cost();
     rules = charge.stack();
+  }
+
+  /** Evaluates the units of a lease. */
+  void lease(long micros) {
+    leaseMicros = micros;
   }
 
   /**
@@ -51,7 +58,7 @@ final class CellEvaluation {
     taken = new Cell[rules.cells()];
     readouts = rules.custom() ? new CellReadout[taken.length] : null;
     for (int c = 0; c < taken.length; c++) {
-      CellReadout readout = read[c].read(rules.cellRule(c), nowMicros, cost, mode);
+      CellReadout readout = evaluate(c);
       if (readouts != null) {
         readouts[c] = readout;
       }
@@ -75,9 +82,23 @@ final class CellEvaluation {
    * @param index the index of the rule among those that keep numbers
    */
   CellReadout readout(int index) {
-    return readouts == null
-        ? read[index].read(rules.cellRule(index), nowMicros, cost, mode)
-        : readouts[index];
+    return readouts == null ? evaluate(index) : readouts[index];
+  }
+
+  private CellReadout evaluate(int index) {
+    Rule rule = rules.cellRule(index);
+    return leaseMicros > 0
+        ? read[index].lease(rule, nowMicros, cost, leaseMicros)
+        : read[index].read(rule, nowMicros, cost, mode);
+  }
+
+  /** For how long the units of a lease may be spent. */
+  long leaseMicros() {
+    long micros = leaseMicros;
+    for (Cell cell : taken) {
+      micros = Math.min(micros, cell.spendableUntilMicros() - nowMicros);
+    }
+    return micros;
   }
 
   /** The cells of an admitted call. */
@@ -113,9 +134,10 @@ final class CellEvaluation {
    * Gives back the units that {@link #taken} took, except {@code kept}.
    *
    * @param lowered the cells that are stored, which are replaced
+   * @param before the number of units that were given back before
    * @return the largest number of units given back to any cell that still had some
    */
-  int giveBack(Cell[] lowered, int kept, long laterMicros) {
+  int giveBack(Cell[] lowered, int kept, int before, long laterMicros) {
     long departureParts = 0;
     for (int c = 0; c < lowered.length; c++) {
       departureParts = Math.max(departureParts, readout(c).departureParts());
@@ -127,7 +149,8 @@ final class CellEvaluation {
       Cell cell = lowered[c];
       if (units > 0) {
         lowered[c] =
-            cell.giveBack(rules.cellRule(c), nowMicros, units, took, departureParts, laterMicros);
+            cell.giveBack(
+                rules.cellRule(c), nowMicros, units, took - before, departureParts, laterMicros);
         most = lowered[c] == cell ? most : Math.max(most, units);
       }
     }

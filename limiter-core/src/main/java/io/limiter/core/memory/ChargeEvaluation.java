@@ -52,6 +52,15 @@ final class ChargeEvaluation {
   private long nowMicros;
   private long sinceNewestMicros = Long.MAX_VALUE;
 
+  /** For how long the units of a lease may be spent; 0 if the call takes no lease. */
+  private long leaseMicros;
+
+  /** The stamp of the units in the log. */
+  private long stampMicros;
+
+  /** The units of a lease that were given back. */
+  private int givenBack;
+
   ChargeEvaluation(Charge charge, int stripe, LogTable subjects) {
     this.charge = charge;
     this.stripe = stripe;
@@ -84,7 +93,12 @@ final class ChargeEvaluation {
       return readout.resetAfterMicros(taken);
     }
     long windowMicros = stack.windowMicros(rule);
-    return taken ? windowMicros : Math.max(0, windowMicros - sinceNewestMicros);
+    return taken ? windowMicros + aheadMicros() : Math.max(0, windowMicros - sinceNewestMicros);
+  }
+
+  /** By how much the stamp of this call's units in the log is later than now. */
+  private long aheadMicros() {
+    return Math.max(leaseMicros, -sinceNewestMicros);
   }
 
   long delayMicros(int rule) {
@@ -110,6 +124,19 @@ final class ChargeEvaluation {
     known = overflows.find(overflow, clockMicros);
   }
 
+  /** Takes the units in advance. */
+  void lease(long micros) {
+    leaseMicros = micros;
+    if (cells != null) {
+      cells.lease(micros);
+    }
+  }
+
+  /** For how long the units of a lease may be spent. */
+  long leaseMicros() {
+    return cells == null ? leaseMicros : cells.leaseMicros();
+  }
+
   /** Leaves the charge without any state. */
   void forgo() {
     kept = false;
@@ -124,7 +151,7 @@ final class ChargeEvaluation {
     if (cells != null) {
       passes = cells.read(known == null ? null : known.cells(), nowMicros, mode, passes);
     }
-    if (!passes && mode == Mode.ACQUIRE && banKey != null && banMicros == 0) {
+    if (!passes && mode == Mode.ACQUIRE && leaseMicros == 0 && banKey != null && banMicros == 0) {
       BanRule rule = stack.ban().orElseThrow();
       ban = ban.violated(rule, clockMicros);
       banMicros = ban.restMicros(rule, clockMicros);
@@ -139,7 +166,7 @@ final class ChargeEvaluation {
     UnitLog stored = banned == null || mode == Mode.RECORD ? null : table.find(banned, clockMicros);
     if (stored != null) {
       ban = stored.ban().at(clockMicros);
-      banChanges = !ban.equals(stored.ban());
+      banChanges = leaseMicros == 0 && !ban.equals(stored.ban());
       banMicros = ban.restMicros(stack.ban().orElseThrow(), clockMicros);
     }
   }
@@ -170,7 +197,7 @@ final class ChargeEvaluation {
     var unused = read(atMicros, Mode.RECORD);
     UnitLog into = known();
     if (logs) {
-      into.take(nowMicros, charge.cost(), stack.kept(), stack.horizonMicros());
+      stampMicros = into.take(nowMicros, charge.cost(), stack.kept(), stack.horizonMicros());
     }
     if (cells != null) {
       into.remember(cells.recorded(), nowMicros, stack.banMicros());
@@ -210,7 +237,7 @@ final class ChargeEvaluation {
         found[2 * r + 1] = window - (nowMicros - log.stampMicros((int) leaves));
       } else {
         boolean never = remaining < charge.cost() && mode != Mode.RECORD;
-        found[2 * r + 1] = never ? DecisionReadout.NEVER : window;
+        found[2 * r + 1] = never ? DecisionReadout.NEVER : window + aheadMicros();
       }
     }
     return admitted;
@@ -224,7 +251,13 @@ final class ChargeEvaluation {
     }
     UnitLog into = known();
     if (logs) {
-      into.take(nowMicros, charge.cost(), stack.kept(), stack.horizonMicros());
+      stampMicros =
+          into.take(
+              nowMicros,
+              nowMicros + leaseMicros,
+              charge.cost(),
+              stack.kept(),
+              stack.horizonMicros());
     }
     if (cells != null) {
       into.remember(cells.taken(), nowMicros, stack.banMicros());
@@ -247,7 +280,7 @@ final class ChargeEvaluation {
    */
   void deny() {
     writeBan();
-    Cell[] changed = cells == null || !kept ? null : cells.denied();
+    Cell[] changed = cells == null || !kept || leaseMicros > 0 ? null : cells.denied();
     if (changed != null) {
       UnitLog into = known();
       into.remember(changed, nowMicros, stack.banMicros());
@@ -267,10 +300,13 @@ final class ChargeEvaluation {
       return 0;
     }
     int lower = charge.cost() - units;
-    int given = logs ? from.giveBack(nowMicros, Math.max(0, loggedUnits() - lower)) : 0;
+    int given = logs ? from.giveBack(stampMicros, Math.max(0, loggedUnits() - lower)) : 0;
     if (cells != null && from.hasCellsSince(nowMicros)) {
-      given = Math.max(given, cells.giveBack(from.lowered(), lower, from.nowMicros(atMicros)));
+      given =
+          Math.max(
+              given, cells.giveBack(from.lowered(), lower, givenBack, from.nowMicros(atMicros)));
     }
+    givenBack += units;
     if (from.size() == 0 && from.cells() == null) {
       table.remove(key);
     }
@@ -297,7 +333,7 @@ final class ChargeEvaluation {
     if (known != null) {
       long laterMicros = known.nowMicros(atMicros);
       most = Math.max(most, known.size() - known.firstYounger(laterMicros, stack.horizonMicros()));
-      var unused = known.giveBack(nowMicros, charge.cost());
+      var unused = known.giveBack(stampMicros, charge.cost());
       if (known.size() == 0) { // as after a refund of all units
         table.remove(key);
         known = null;
@@ -306,7 +342,7 @@ final class ChargeEvaluation {
     }
     UnitLog into = known();
     nowMicros = into.nowMicros(atMicros);
-    into.take(nowMicros, charge.cost(), most, stack.horizonMicros());
+    stampMicros = into.take(nowMicros, charge.cost(), most, stack.horizonMicros());
     into.wrote(nowMicros, nowMicros - atMicros);
     return charge.cost();
   }

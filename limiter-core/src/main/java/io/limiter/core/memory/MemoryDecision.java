@@ -11,6 +11,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.AtMostOnceReservation;
 import io.limiter.core.store.DecisionReadout;
+import io.limiter.core.store.LimitStore.Grant;
 import io.limiter.core.store.Mode;
 import java.util.List;
 import java.util.Optional;
@@ -51,6 +52,16 @@ final class MemoryDecision extends AtMostOnceReservation
       locks |= 1L << stripes.indexOf(request.past().get(p).charge().key());
     }
     mask = locks;
+  }
+
+  /** Takes the units of the only charge in advance. */
+  Grant lease(long micros) {
+    readings[0].lease(micros);
+    Verdict verdict = decide(Mode.ACQUIRE);
+    return new Grant(
+        verdict,
+        verdict.allowed() ? readings[0].leaseMicros() : 0,
+        units -> locked(0, 1, (c, clockMicros) -> readings[c].giveBack(units, clockMicros)));
   }
 
   Verdict decide(Mode by) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.memory;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
@@ -16,6 +18,7 @@ import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
 import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
 import io.limiter.core.store.Mode;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -102,6 +105,15 @@ public final class MemoryStore implements LimitStore {
     } catch (StoreException algorithmFailed) {
       return CompletableFuture.failedFuture(algorithmFailed);
     }
+  }
+
+  @Override
+  public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
+    if (closed) {
+      return failure();
+    }
+    return CompletableFuture.completedFuture(
+        new MemoryDecision(units, stripes).lease(MICROSECONDS.convert(time)));
   }
 
   /** Does nothing if there is no room for the key. */
@@ -263,9 +275,11 @@ public final class MemoryStore implements LimitStore {
         units.addAll(known.since());
         units.sort(Comparator.comparingLong(PastUnits::ageMicros).reversed());
         for (PastUnits some : units) {
-          log.take(
-              clockMicros - some.ageMicros(), some.units(), stack.kept(), stack.horizonMicros());
-          newestMicros = clockMicros - some.ageMicros();
+          long stampMicros = clockMicros - some.ageMicros(); // in the future for units of a lease
+          newestMicros = Math.min(clockMicros, stampMicros);
+          var unused =
+              log.take(
+                  newestMicros, stampMicros, some.units(), stack.kept(), stack.horizonMicros());
         }
       }
       if (stack.cells() > 0) {
@@ -289,7 +303,7 @@ public final class MemoryStore implements LimitStore {
       // The newest of all units determines when a rule resets.
       int shortest = byWindow[0];
       long resets = known.rules().get(shortest).resetsAfterMicros();
-      long youngest = Math.max(0, stack.windowMicros(shortest) - resets);
+      long youngest = stack.windowMicros(shortest) - resets; // below 0 for units of a lease
       for (int r : byWindow) {
         RuleUse use = known.rules().get(r);
         long window = stack.windowMicros(r);

@@ -206,11 +206,25 @@ final class UnitLog {
   }
 
   /**
+   * Takes units with the present time as their stamp; see {@link #take(long, long, int, long,
+   * long)}.
+   */
+  long take(long nowMicros, int units, long kept, long windowMicros) {
+    return take(nowMicros, nowMicros, units, kept, windowMicros);
+  }
+
+  /**
    * Takes units. Removes those that have left the longest window, and the oldest ones beyond the
    * number that the rules need, or beyond the number before this call if a larger count admitted
    * more.
+   *
+   * @param stampMicros their stamp, unless the newest unit is later, such as one of a lease: the
+   *     log is in order
+   * @return their stamp
    */
-  void take(long nowMicros, int units, long kept, long windowMicros) {
+  long take(long nowMicros, long stampMicros, int units, long kept, long windowMicros) {
+    boolean isBehind = size > 0 && newestMicros() - stampMicros > 0;
+    long stamp = isBehind ? newestMicros() : stampMicros;
     horizonMicros = windowMicros;
     dropOldest(firstYounger(nowMicros, horizonMicros));
     long most = Math.max(kept, size);
@@ -218,9 +232,10 @@ final class UnitLog {
     dropOldest((int) Math.max(0, size + taken - most));
     fit(size + taken);
     for (int i = 0; i < taken; i++) {
-      ring[(head + size + i) & (ring.length - 1)] = nowMicros;
+      ring[(head + size + i) & (ring.length - 1)] = stamp;
     }
     size += taken;
+    return stamp;
   }
 
   /** Gives back up to this many units that have exactly this stamp. Returns how many. */

@@ -29,6 +29,9 @@ final class RedisReservation extends AtMostOnceReservation {
    */
   private Map<Integer, TakenUnits> permits = Map.of();
 
+  /** The units of a lease that were given back. Guarded by this object. */
+  private int givenBack;
+
   public RedisReservation(RedisStore store, LimitRequest request, DecideReply reply) {
     super(request);
     this.store = store;
@@ -55,6 +58,13 @@ final class RedisReservation extends AtMostOnceReservation {
       }
     }
     return units.isEmpty() ? done(0) : store.units().refund(units, request().policy());
+  }
+
+  /** Gives back units of a lease, as often as there are units that were not spent. */
+  synchronized CompletionStage<Long> giveBack(int units) {
+    TakenUnits some = reply.taken(0, units, givenBack);
+    givenBack += units;
+    return store.units().refund(List.of(some), request().policy());
   }
 
   @Override

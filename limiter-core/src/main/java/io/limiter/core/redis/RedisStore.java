@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
@@ -193,6 +195,22 @@ public final class RedisStore implements LimitStore {
               ? thrown
               : new CompletionException(failure);
         });
+  }
+
+  @Override
+  public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
+    EncodedCall call =
+        EncodedCall.ofLease(units, MICROSECONDS.convert(time), settings::name, encoded::get);
+    ScriptCall.Time deadline = ScriptCall.Time.of(settings.deadline(units.policy()), settings);
+    return ScriptCall.of(nodes, decide, call, deadline)
+        .start()
+        .thenApply(
+            bytes -> {
+              DecideReply found = read(bytes, call);
+              RedisReservation taken = new RedisReservation(this, units, found);
+              return new Grant(
+                  found.verdict(units, Mode.ACQUIRE, taken), found.leaseMicros(), taken::giveBack);
+            });
   }
 
   private Verdict verdict(LimitRequest request, Mode mode, DecideReply found) {

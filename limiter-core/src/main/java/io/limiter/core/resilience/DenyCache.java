@@ -311,6 +311,10 @@ public final class DenyCache extends DelegatingStore {
             return Duration.ZERO;
           }
           Duration wait = sure && rule.denies() ? rule.retryAfter().orElse(longest) : longest;
+          Duration lease = charge.stack().lease();
+          if (!lease.isZero() && wait.compareTo(lease) > 0) { // units of it may be given back
+            wait = lease.compareTo(longest) > 0 ? lease : longest;
+          }
           longest = wait.compareTo(longest) > 0 ? wait : longest;
         }
       }

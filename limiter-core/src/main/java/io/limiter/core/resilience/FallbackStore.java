@@ -193,6 +193,23 @@ public final class FallbackStore extends DelegatingStore {
     return decided;
   }
 
+  /** Remembers the units of a lease as those of a call; the fallback grants none. */
+  @Override
+  public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
+    boolean counts = fallbacks.apply(units.policy()) == Fallback.LOCAL;
+    KnownCall call = counts ? known.call(units) : known.uncounted(units);
+    return store
+        .lease(call.asked(), time)
+        .whenComplete(
+            (grant, failure) -> {
+              if (failure == null) {
+                call.answered(grant.verdict());
+              } else {
+                call.unanswered();
+              }
+            });
+  }
+
   /** A custom store may throw instead of completing its stage exceptionally. */
   private CompletionStage<Verdict> ask(LimitRequest asked, Mode mode) {
     try {

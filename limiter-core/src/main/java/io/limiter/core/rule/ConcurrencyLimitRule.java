@@ -78,6 +78,12 @@ public record ConcurrencyLimitRule(String name, long count, Duration permitDurat
     return true;
   }
 
+  /** Zero: a permit is held by one call. */
+  @Override
+  public Duration longestLease() {
+    return Duration.ZERO;
+  }
+
   @Override
   public ConcurrencyLimitRule withName(String other) {
     return new ConcurrencyLimitRule(other, count, permitDuration);

@@ -68,6 +68,12 @@ public record CustomRule(
         .formatted(algorithm.name(), algorithm.stateSize(), window, parameters, memory);
   }
 
+  /** Zero: when its units come back is unknown. */
+  @Override
+  public Duration longestLease() {
+    return Duration.ZERO;
+  }
+
   @Override
   public CustomRule withName(String other) {
     return new CustomRule(other, count, window, algorithm, parameters, memory);

@@ -52,6 +52,12 @@ public record FixedWindowRule(
     return "fixed %s %s".formatted(window, alignment);
   }
 
+  /** Its window. */
+  @Override
+  public Duration longestLease() {
+    return window.compareTo(MAX_LEASE) < 0 ? window : MAX_LEASE;
+  }
+
   @Override
   public FixedWindowRule withName(String other) {
     return new FixedWindowRule(other, count, window, alignment);

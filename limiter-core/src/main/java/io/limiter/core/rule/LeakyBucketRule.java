@@ -105,6 +105,12 @@ public record LeakyBucketRule(
     return true;
   }
 
+  /** Zero: each call has a departure of its own. */
+  @Override
+  public Duration longestLease() {
+    return Duration.ZERO;
+  }
+
   /** The unit that departs at once, and those that wait: no unit waits for longer than maxWait. */
   @Override
   public long capacity() {

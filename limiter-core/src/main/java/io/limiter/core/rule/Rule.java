@@ -27,6 +27,9 @@ public sealed interface Rule
   /** The longest window: a leap year. */
   Duration MAX_WINDOW = Duration.ofDays(366);
 
+  /** The longest lease under any rule. */
+  Duration MAX_LEASE = Duration.ofSeconds(10);
+
   /** The longest name of a rule or a policy, in characters. */
   int MAX_NAME = 128;
 
@@ -60,6 +63,12 @@ public sealed interface Rule
    * count. Rules of one shape read and write the same state; see {@link RuleStack#name}.
    */
   String shape();
+
+  /**
+   * The longest lease under this rule, at most {@link #MAX_LEASE}: an instance may take units in
+   * advance and spend them within this time. Zero if each call has to be decided by the store.
+   */
+  Duration longestLease();
 
   /**
    * Whether units count for as long as others come after them, like the debt of a bucket; otherwise

@@ -37,12 +37,16 @@ public final class RuleStack {
           .thenComparing(Rule::count)
           .thenComparing(rule -> rule.withName("any").toString());
 
+  /** The shortest lease: a shorter one would end before many calls have spent it. */
+  public static final Duration MIN_LEASE = Duration.ofMillis(10);
+
   /** The most rules in one stack. */
   public static final int MAX_RULES = 8;
 
   private final List<Rule> rules;
   private final Optional<BanRule> ban;
   private final Counting counting;
+  private final Duration lease;
   private final Optional<Duration> permitDuration;
   private final Optional<Rule> waiting;
   private final int hash;
@@ -63,13 +67,14 @@ public final class RuleStack {
   /** Computed when it is first asked for; always the same. */
   private @Nullable String name;
 
-  private RuleStack(List<Rule> rules, Optional<BanRule> ban, Counting counting) {
+  private RuleStack(List<Rule> rules, Optional<BanRule> ban, Counting counting, Duration lease) {
     this.rules = rules;
     this.ban = ban;
     this.counting = counting;
+    this.lease = lease;
     this.permitDuration =
         rules.stream().filter(Rule::holdsPermits).map(Rule::window).min(Comparator.naturalOrder());
-    this.hash = Objects.hash(rules, ban, counting);
+    this.hash = Objects.hash(rules, ban, counting, lease);
     this.waiting = rules.stream().filter(Rule::waits).findFirst();
     this.windows = rules.stream().map(Rule::window).toArray(Duration[]::new);
     this.windowsMicros = Stream.of(windows).mapToLong(MICROSECONDS::convert).toArray();
@@ -129,10 +134,34 @@ public final class RuleStack {
                 .formatted(rule.name(), counting));
       }
     }
+    if (!lease.isZero()) {
+      requireLease();
+    }
     if (permitDuration.isPresent() && ban.isPresent()) {
       throw new IllegalArgumentException(
           "The rule '%s' is a concurrency limit, which cannot have a ban, since it is unknown when a permit becomes free: put the ban on the other rules of the subject"
               .formatted(rules.get(0).name()));
+    }
+  }
+
+  private void requireLease() {
+    for (Rule rule : rules) {
+      Duration longest = rule.longestLease();
+      if (longest.compareTo(MIN_LEASE) < 0) {
+        throw new IllegalArgumentException(
+            "The rule '%s' allows no lease: remove the lease, or decide the rule in a stack of its own"
+                .formatted(rule.name()));
+      }
+      if (lease.compareTo(MIN_LEASE) < 0 || lease.compareTo(longest) > 0) {
+        throw new IllegalArgumentException(
+            "The rule '%s' has a lease of %s: use %s to %s"
+                .formatted(rule.name(), lease, MIN_LEASE, longest));
+      }
+    }
+    if (counting != Counting.ALL) {
+      throw new IllegalArgumentException(
+          "The rule '%s' counts %s and has a lease: remove the lease, since such a call is known to count only when it ends"
+              .formatted(rules.get(0).name(), counting));
     }
   }
 
@@ -156,7 +185,7 @@ public final class RuleStack {
       }
     }
     requireOneThatWaits(rules.stream().filter(Rule::waits).map(Rule::name).toList());
-    return new RuleStack(List.copyOf(rules), Optional.empty(), Counting.ALL);
+    return new RuleStack(List.copyOf(rules), Optional.empty(), Counting.ALL, Duration.ZERO);
   }
 
   /**
@@ -182,7 +211,7 @@ public final class RuleStack {
    * @throws IllegalArgumentException if they are concurrency limits
    */
   public RuleStack withBan(BanRule other) {
-    return new RuleStack(rules, Optional.of(other), counting);
+    return new RuleStack(rules, Optional.of(other), counting, lease);
   }
 
   /**
@@ -193,7 +222,20 @@ public final class RuleStack {
    *     other} is not {@link Counting#ALL}
    */
   public RuleStack withCounting(Counting other) {
-    return new RuleStack(rules, ban, other);
+    return new RuleStack(rules, ban, other, lease);
+  }
+
+  /**
+   * Returns these rules with a lease: an instance with many calls of one subject takes units in
+   * advance, and spends them within this time without the store. No rule ever admits more than its
+   * count. Units that are neither spent nor given back count to the end of their window, and those
+   * of a log and a token bucket count for the time of the lease longer.
+   *
+   * @param time 10 ms to the {@link Rule#longestLease} of every rule; zero for none
+   * @throws IllegalArgumentException if the time is out of range, or the rules count by outcome
+   */
+  public RuleStack withLease(Duration time) {
+    return new RuleStack(rules, ban, counting, time);
   }
 
   /**
@@ -218,6 +260,11 @@ public final class RuleStack {
   /** The ban for subjects that these rules deny too often. */
   public Optional<BanRule> ban() {
     return ban;
+  }
+
+  /** For how long units may be taken in advance, see {@link #withLease}; zero if they may not. */
+  public Duration lease() {
+    return lease;
   }
 
   /** Which calls these rules count. */
@@ -411,7 +458,8 @@ public final class RuleStack {
             && hash == stack.hash
             && rules.equals(stack.rules)
             && ban.equals(stack.ban)
-            && counting == stack.counting);
+            && counting == stack.counting
+            && lease.equals(stack.lease));
   }
 
   @Override
@@ -423,6 +471,7 @@ public final class RuleStack {
   public String toString() {
     return rules
         + ban.map(known -> ", " + known).orElse("")
-        + (counting == Counting.ALL ? "" : ", " + counting);
+        + (counting == Counting.ALL ? "" : ", " + counting)
+        + (lease.isZero() ? "" : ", lease " + lease);
   }
 }

@@ -126,6 +126,20 @@ public record TokenBucketRule(
     return "bucket %s %s".formatted(greedy, interval);
   }
 
+  /**
+   * Its interval if the tokens come back together. Otherwise the time in which a quarter of the
+   * capacity comes back: these tokens are missing while a lease lasts.
+   */
+  @Override
+  public Duration longestLease() {
+    Duration longest =
+        greedy
+            ? Duration.of(
+                (long) ((double) count / 4 / refill * MICROSECONDS.convert(interval)), MICROS)
+            : interval;
+    return longest.compareTo(MAX_LEASE) < 0 ? longest : MAX_LEASE;
+  }
+
   @Override
   public TokenBucketRule withName(String other) {
     return new TokenBucketRule(other, count, refill, interval, greedy, initial);

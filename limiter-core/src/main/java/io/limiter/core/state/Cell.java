@@ -116,6 +116,23 @@ public interface Cell {
   CellReadout read(Rule rule, long nowMicros, int cost, Mode mode);
 
   /**
+   * Evaluates the cell for units of a lease: they are taken now, and may be spent until later.
+   *
+   * @param leaseMicros how much later, or until {@link #spendableUntilMicros} if that is earlier
+   */
+  default CellReadout lease(Rule rule, long nowMicros, int units, long leaseMicros) {
+    return read(rule, nowMicros, units, Mode.ACQUIRE);
+  }
+
+  /**
+   * When the period ends in which the units of this cell were taken: a lease ends with it, so that
+   * no unit is spent in a period that does not count it. {@link Long#MAX_VALUE} without periods.
+   */
+  default long spendableUntilMicros() {
+    return Long.MAX_VALUE;
+  }
+
+  /**
    * Returns this cell, which {@link #used} created, with units that were taken before the verdict
    * arrived. They may be among the used ones, or younger.
    *

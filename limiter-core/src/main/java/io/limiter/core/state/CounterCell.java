@@ -128,6 +128,11 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
     return startMicros + 2 * windowMicros;
   }
 
+  @Override
+  public long spendableUntilMicros() {
+    return startMicros + windowMicros;
+  }
+
   private static final class Counted extends CellReadout.Computed {
 
     private final CounterCell cell;

@@ -87,6 +87,17 @@ record GreedyCell(
     return ((GreedyCell) under(reading)).read(nowMicros, cost, mode);
   }
 
+  /**
+   * The tokens may be spent at the end of the lease, so none of them may come back before: as many
+   * are missing as come back until then, if not more.
+   */
+  @Override
+  public CellReadout lease(Rule reading, long nowMicros, int units, long leaseMicros) {
+    GreedyFilling now = ((GreedyCell) under(reading)).read(nowMicros, units, Mode.ACQUIRE);
+    long debt = Math.max(now.debt, leaseMicros * now.cell.rate);
+    return new GreedyFilling(now.cell, nowMicros, debt, now.more, units, Mode.ACQUIRE);
+  }
+
   private GreedyFilling read(long nowMicros, int cost, Mode mode) {
     long missing = (rule.count() - rule.initial()) * unit;
     long more = 0;

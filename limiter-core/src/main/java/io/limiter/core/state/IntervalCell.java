@@ -114,6 +114,11 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long u
   }
 
   @Override
+  public long spendableUntilMicros() {
+    return lastMicros + MICROSECONDS.convert(rule.interval());
+  }
+
+  @Override
   public String toString() {
     return "IntervalCell[begun=%b, last=%s, used=%s]".formatted(begun, lastMicros, used);
   }

@@ -140,6 +140,11 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
   }
 
   @Override
+  public long spendableUntilMicros() {
+    return endMicros;
+  }
+
+  @Override
   public String toString() {
     return "WindowCell[start=%s, end=%s, used=%s]".formatted(startMicros, endMicros, used);
   }

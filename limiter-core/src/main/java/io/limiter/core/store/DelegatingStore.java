@@ -5,6 +5,7 @@ import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.concurrent.CompletionStage;
 
@@ -21,6 +22,11 @@ public abstract class DelegatingStore implements LimitStore {
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     return store.decide(request, mode);
+  }
+
+  @Override
+  public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
+    return store.lease(units, time);
   }
 
   @Override

@@ -7,10 +7,13 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides calls and keeps the state of subjects. Every store gives the following guarantees; one
@@ -42,6 +45,17 @@ public interface LimitStore extends AutoCloseable {
    */
   default void adopt(Charge charge, KnownUse known) {}
 
+  /**
+   * Takes units of one subject in advance, to be spent within a time without asking this store. The
+   * default implementation grants none, so that each call is decided by itself.
+   *
+   * @param units one charge, whose cost is the number of units. All of them are taken or none
+   * @param time within which they may be spent
+   */
+  default CompletionStage<Grant> lease(LimitRequest units, Duration time) {
+    return CompletableFuture.completedFuture(Grant.NONE);
+  }
+
   /** Forgets everything that was counted under these keys. */
   CompletionStage<Void> reset(Collection<StateKey> keys);
 
@@ -62,6 +76,28 @@ public interface LimitStore extends AutoCloseable {
   /** Frees the store's resources. Later decisions fail. */
   @Override
   void close();
+
+  /**
+   * Units that may be spent without asking the store.
+   *
+   * @param verdict of the store on all of them together; if it denies them, there are none
+   * @param micros the time within which they may be spent, from when the store was asked: not
+   *     longer than the lease, and not beyond a window that counts them
+   * @param giveBack gives back some units that were not spent; completes with how many of them the
+   *     store still counted
+   */
+  record Grant(
+      @Nullable Verdict verdict, long micros, IntFunction<CompletionStage<Long>> giveBack) {
+
+    /** No units. */
+    public static final Grant NONE =
+        new Grant(null, 0, units -> CompletableFuture.completedFuture(0L));
+
+    /** Whether there are units to spend. */
+    public boolean isGranted() {
+      return verdict != null && verdict.allowed() && micros > 0;
+    }
+  }
 
   /**
    * What an instance knows about the use of one charge's rules. A store that decides in place of

@@ -39,6 +39,14 @@ abstract class CellModel implements Cloneable {
   /** Advances to this time; later calls are evaluated under this rule. */
   abstract void proceed(Rule rule, long nowMicros);
 
+  /** The units of a lease are taken now and may be spent until later. */
+  void lease(long micros) {}
+
+  /** When the period ends that counts the units of a call. */
+  long end() {
+    return Long.MAX_VALUE;
+  }
+
   /** What the following questions are about: a call of this cost. */
   void ask(long cost) {}
 

@@ -31,15 +31,26 @@ final class ChargeModel {
   private final BanModel banned;
   private final long now;
 
+  /** For how long the units of a lease may be spent; 0 if the call takes no lease. */
+  private final long lease;
+
   ChargeModel(
-      Charge charge, boolean guard, Mode mode, long clock, ValueModel known, BanModel banned) {
+      Charge charge,
+      boolean guard,
+      Mode mode,
+      long lease,
+      long clock,
+      ValueModel known,
+      BanModel banned) {
+    this.lease = lease;
     this.charge = charge;
     this.guard = guard;
     this.mode = mode;
     this.clock = clock;
     this.known = known;
     this.log = known.log;
-    this.banned = mode == Mode.ACQUIRE ? banned : banned.copy();
+    boolean counts = mode == Mode.ACQUIRE && lease == 0; // a denied lease is no violation
+    this.banned = counts ? banned : banned.copy();
     this.ban = charge.observed() || mode == Mode.RECORD ? Optional.empty() : charge.stack().ban();
     this.now = known.now(clock);
     List<Rule> rules = counted(charge);
@@ -47,10 +58,11 @@ final class ChargeModel {
       cells.add(known.cells.isEmpty() ? CellModel.of(rules.get(c)) : known.cells.get(c).copy());
       cells.get(c).proceed(rules.get(c), now);
       cells.get(c).ask(charge.cost());
+      cells.get(c).lease(lease);
     }
     if (ban.isPresent()) {
       this.banned.proceed(clock);
-      if (mode == Mode.ACQUIRE && banned.restMicros(ban.get(), clock) == 0 && violated()) {
+      if (counts && banned.restMicros(ban.get(), clock) == 0 && violated()) {
         banned.violate(ban.get(), clock);
       }
     }
@@ -132,9 +144,10 @@ final class ChargeModel {
           !isShort
               ? again(now, logged, left, alone)
               : violated
-                  ? log.untilLeft(now, logged, charge.cost(), 0)
-                  : log.untilLeft(now, logged, 1, charge.cost());
-      reset = takes ? Plain.window(rule) : log.untilUnused(now, logged);
+                  ? log.untilLeft(now, logged, charge.cost(), 0, 0)
+                  : log.untilLeft(now, logged, 1, charge.cost(), 0);
+      reset =
+          takes ? log.stamp(now, lease) + Plain.window(rule) - now : log.untilUnused(now, logged);
     } else {
       CellModel cell = cell(rule).copy();
       if (takes) {
@@ -177,8 +190,8 @@ final class ChargeModel {
   private Optional<Long> again(long now, LoggedRule rule, long left, boolean alone) {
     long rest = alone ? left - charge.cost() : left;
     return rest < charge.cost()
-        ? log.untilLeft(now, rule, charge.cost(), alone ? charge.cost() : 0)
-        : Optional.of(log.untilMore(now, rule));
+        ? log.untilLeft(now, rule, charge.cost(), alone ? charge.cost() : 0, lease)
+        : Optional.of(log.untilMore(now, rule, lease));
   }
 
   /** The call is admitted. */
@@ -186,8 +199,9 @@ final class ChargeModel {
     Optional<BigInteger> departure = departure();
     List<Long> ofCells = cells.stream().map(this::units).toList();
     long ofLog = logged(charge).isEmpty() ? 0 : log.more(now, charge.cost(), logged(charge));
+    long stamp = log.stamp(now, lease);
     if (!logged(charge).isEmpty()) {
-      log.take(now, charge.cost(), logged(charge));
+      log.take(now, lease, charge.cost(), logged(charge));
     }
     for (CellModel cell : cells) {
       cell.take(units(cell));
@@ -195,7 +209,13 @@ final class ChargeModel {
     known.write(cells, clock);
     known.written(clock);
     state.put(charge.key(), known);
-    return new Taken(charge, guard, now, departure, ofLog, ofCells, state.resets(charge.key()));
+    return new Taken(
+        charge, guard, now, stamp, departure, ofLog, ofCells, state.resets(charge.key()));
+  }
+
+  /** For how long the units of an admitted lease may be spent. */
+  long spendable() {
+    return cells.stream().mapToLong(cell -> cell.end() - now).reduce(lease, Math::min);
   }
 
   /** The effect of a denied call: the start of time for a new subject, and a clock set back. */
@@ -204,7 +224,8 @@ final class ChargeModel {
     boolean begins = false;
     for (int c = 0; c < cells.size(); c++) {
       long left = cells.get(c).remaining();
-      boolean waits = left < charge.cost() && charge.cost() <= counted(charge).get(c).count();
+      boolean waits =
+          lease == 0 && left < charge.cost() && charge.cost() <= counted(charge).get(c).count();
       if (known.cells.isEmpty()) {
         begun.add(CellModel.of(counted(charge).get(c)));
       }
@@ -225,6 +246,7 @@ final class ChargeModel {
   /**
    * The units that a call took.
    *
+   * @param stamp that of the units in the log
    * @param ofLog the number of units by which the log grew for its rules
    * @param ofCells the units that it took from each cell
    * @param resets how often the key had been reset by then
@@ -233,13 +255,27 @@ final class ChargeModel {
       Charge charge,
       boolean guard,
       long time,
+      long stamp,
       Optional<BigInteger> departure,
       long ofLog,
       List<Long> ofCells,
       int resets) {
 
     Taken renewedAt(long later, int resetsByThen) {
-      return new Taken(charge, guard, later, departure, ofLog, ofCells, resetsByThen);
+      return new Taken(charge, guard, later, later, departure, ofLog, ofCells, resetsByThen);
+    }
+
+    /** What is left of the units of a lease, once some were given back. */
+    Taken without(int units) {
+      return new Taken(
+          charge.withCost(charge.cost() - units),
+          guard,
+          time,
+          stamp,
+          departure,
+          ofLog - units,
+          ofCells.stream().map(all -> all - units).toList(),
+          resets);
     }
   }
 }

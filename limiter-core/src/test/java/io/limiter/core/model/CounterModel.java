@@ -52,6 +52,11 @@ final class CounterModel extends CellModel {
   }
 
   @Override
+  long end() {
+    return (Math.floorDiv(now, window) + 1) * window;
+  }
+
+  @Override
   long remaining() {
     return leftAt(now);
   }

@@ -38,6 +38,11 @@ final class GreedyModel extends CellModel {
     now = time;
   }
 
+  @Override
+  void lease(long micros) {
+    missing = missing.max(BigInteger.valueOf(bucket.refill()).multiply(BigInteger.valueOf(micros)));
+  }
+
   private BigInteger parts(long tokens) {
     return BigInteger.valueOf(tokens).multiply(BigInteger.valueOf(interval()));
   }

@@ -51,6 +51,11 @@ final class IntervalModel extends CellModel {
   }
 
   @Override
+  long end() {
+    return begin + interval();
+  }
+
+  @Override
   long remaining() {
     return bucket.count() - missing;
   }

@@ -19,6 +19,11 @@ final class LogModel {
     return units.isEmpty();
   }
 
+  /** The stamp of units that may be spent for a time: not before that of the newest. */
+  long stamp(long now, long ahead) {
+    return units.isEmpty() ? now + ahead : Math.max(now + ahead, newest());
+  }
+
   /** The units that a rule still counts. */
   private List<Long> within(long now, LoggedRule rule) {
     int first = units.size();
@@ -32,24 +37,25 @@ final class LogModel {
     return rule.count() - within(now, rule).size();
   }
 
-  /** The time until the oldest unit leaves. */
-  long untilMore(long now, LoggedRule rule) {
+  /** The time until the oldest unit leaves; if there is none, that of a call. */
+  long untilMore(long now, LoggedRule rule, long ahead) {
     List<Long> used = within(now, rule);
-    return (used.isEmpty() ? now : used.get(0)) + Plain.window(rule) - now;
+    return (used.isEmpty() ? now + ahead : used.get(0)) + Plain.window(rule) - now;
   }
 
   /**
    * The time until {@code wanted} units are left, once others are taken.
    *
+   * @param ahead for how long the others may be spent
    * @return empty if never
    */
-  Optional<Long> untilLeft(long now, LoggedRule rule, long wanted, int taken) {
+  Optional<Long> untilLeft(long now, LoggedRule rule, long wanted, int taken, long ahead) {
     if (wanted > rule.count()) {
       return Optional.empty();
     }
     List<Long> after = new ArrayList<>(within(now, rule));
     for (int i = 0; i < taken; i++) {
-      after.add(now);
+      after.add(stamp(now, ahead));
     }
     int left = after.size();
     long wait = 0;
@@ -84,8 +90,8 @@ final class LogModel {
    * Takes units under these rules, and keeps as many as they need, or as were in the longest
    * window, if that is more: under larger counts.
    */
-  void take(long now, int taken, List<LoggedRule> rules) {
-    take(now, taken, rules, most(now, rules));
+  void take(long now, long ahead, int taken, List<LoggedRule> rules) {
+    take(now, ahead, taken, rules, most(now, rules));
   }
 
   /** The most units that are kept. */
@@ -95,11 +101,12 @@ final class LogModel {
     return Math.max(rules.stream().mapToLong(LoggedRule::kept).max().orElseThrow(), there);
   }
 
-  void take(long now, int taken, List<LoggedRule> rules, long most) {
+  void take(long now, long ahead, int taken, List<LoggedRule> rules, long most) {
+    long stamp = stamp(now, ahead);
     long window = rules.stream().mapToLong(Plain::window).max().orElseThrow();
     units.removeIf(unit -> unit <= now - window);
     for (int i = 0; i < taken; i++) {
-      units.add(now);
+      units.add(stamp);
     }
     if (units.size() > most) {
       units.subList(0, units.size() - (int) most).clear();

@@ -36,11 +36,18 @@ public final class ReferenceModel {
   private final Map<StateKey, Integer> resets = new HashMap<>();
 
   private final Map<Integer, List<ChargeModel.Taken>> taken = new HashMap<>();
+  private final Map<Integer, ChargeModel.Taken> leased = new HashMap<>();
 
   /** Runs one step, and answers as {@link io.limiter.core.Scenario#run} does. */
   public Object apply(Step step) {
     if (step.action() instanceof Step.Decide decide) {
-      return decide(step.id(), step.clock(), decide.request(), decide.mode());
+      return decide(step.id(), step.clock(), decide.request(), decide.mode(), 0);
+    }
+    if (step.action() instanceof Step.Lease lease) {
+      return lease(step.id(), step.clock(), lease.request(), lease.micros());
+    }
+    if (step.action() instanceof Step.GiveBackLeased back) {
+      return giveBackLeased(back.of(), back.units(), step.clock());
     }
     if (step.action() instanceof Step.GiveBack back) {
       return giveBack(
@@ -60,13 +67,32 @@ public final class ReferenceModel {
     return Answer.DONE;
   }
 
-  private Answer decide(int id, long clock, LimitRequest request, Mode mode) {
+  private Answer lease(int id, long clock, LimitRequest request, long micros) {
+    long spendable = charge(request.charge(0), false, Mode.ACQUIRE, micros, clock).spendable();
+    Answer.Decided decided = decide(-1, clock, request, Mode.ACQUIRE, micros);
+    boolean granted = decided.outcome() == Outcome.ALLOWED;
+    leased.put(id, granted ? taken.get(-1).get(0) : null);
+    return new Answer.Leased(decided, granted ? spendable : 0);
+  }
+
+  private Answer giveBackLeased(int of, int units, long clock) {
+    ChargeModel.Taken all = leased.get(of);
+    if (all == null) {
+      return new Answer.GivenBack(0);
+    }
+    int some = Math.min(units, all.charge().cost());
+    boolean isLast = some == all.charge().cost();
+    leased.put(of, isLast ? null : all.without(some));
+    return new Answer.GivenBack(giveBack(all, some, clock));
+  }
+
+  private Answer.Decided decide(int id, long clock, LimitRequest request, Mode mode, long lease) {
     List<ChargeModel> charges = new ArrayList<>();
     for (Charge charge : request.charges()) {
-      charges.add(charge(charge, false, mode, clock));
+      charges.add(charge(charge, false, mode, lease, clock));
     }
     Optional<ChargeModel> guard =
-        request.duplicate().map(charge -> charge(charge, true, mode, clock));
+        request.duplicate().map(charge -> charge(charge, true, mode, 0, clock));
     long ban = charges.stream().mapToLong(ChargeModel::bannedFor).max().orElse(0);
     Outcome outcome = Outcome.ALLOWED;
     if (ban > 0) {
@@ -108,11 +134,12 @@ public final class ReferenceModel {
         Plain.duration(waits ? delay : 0));
   }
 
-  private ChargeModel charge(Charge charge, boolean guard, Mode mode, long clock) {
+  private ChargeModel charge(Charge charge, boolean guard, Mode mode, long lease, long clock) {
     return new ChargeModel(
         charge,
         guard,
         mode,
+        lease,
         clock,
         values.getOrDefault(charge.key(), new ValueModel()),
         bans.computeIfAbsent(charge.key().ban(), first -> new BanModel()));
@@ -171,7 +198,7 @@ public final class ReferenceModel {
       }
     }
     if (!more.isEmpty()) {
-      var unused = decide(-1, clock, new LimitRequest(ANY, more, Optional.empty()), Mode.RECORD);
+      var unused = decide(-1, clock, new LimitRequest(ANY, more, Optional.empty()), Mode.RECORD, 0);
     }
     return new Answer.GivenBack(found);
   }
@@ -185,14 +212,14 @@ public final class ReferenceModel {
         List<LoggedRule> rules = ChargeModel.logged(charge);
         long most = value.log.most(value.now(clock), rules);
         if (units.get(i).resets() == resets(charge.key())) {
-          int unused = value.log.giveBack(units.get(i).time(), charge.cost());
+          int unused = value.log.giveBack(units.get(i).stamp(), charge.cost());
         }
         if (value.isEmpty()) {
           value = new ValueModel();
           most = value.log.most(clock, rules);
         }
         long now = value.now(clock);
-        value.log.take(now, charge.cost(), rules, most);
+        value.log.take(now, 0, charge.cost(), rules, most);
         value.written(clock);
         values.put(charge.key(), value);
         units.set(i, units.get(i).renewedAt(now, resets(charge.key())));
@@ -214,7 +241,7 @@ public final class ReferenceModel {
     }
     long found = 0;
     if (!ChargeModel.logged(charge).isEmpty()) {
-      found = value.log.giveBack(one.time(), (int) Math.max(0, one.ofLog() - kept));
+      found = value.log.giveBack(one.stamp(), (int) Math.max(0, one.ofLog() - kept));
     }
     long given = value.giveBack(ChargeModel.counted(charge), one, kept, clock);
     if (value.isEmpty()) {

@@ -56,6 +56,11 @@ final class WindowModel extends CellModel {
   }
 
   @Override
+  long end() {
+    return end;
+  }
+
+  @Override
   long remaining() {
     return count - used();
   }

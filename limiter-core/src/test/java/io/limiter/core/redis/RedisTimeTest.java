@@ -361,7 +361,8 @@ class RedisTimeTest {
   private TakenUnits taken(LimitRequest call, double stamp, int units) {
     EncodedStack stack = new EncodedStack(call.charge(0).stack(), List.of(), () -> now);
     byte[] plan = stack.ofTaken(units);
-    ByteBuffer argument = ByteBuffer.allocate(16 + plan.length).putDouble(stamp).putDouble(0);
+    ByteBuffer argument =
+        ByteBuffer.allocate(24 + plan.length).putDouble(stamp).putDouble(stamp).putDouble(0);
     return new TakenUnits(call.charge(0).key(), stack, argument.put(plan).array(), units, units);
   }
 

@@ -71,6 +71,16 @@ public final class TestRedis implements AutoCloseable {
     return store(List.of(new FadingCounter()));
   }
 
+  /**
+   * A store with a mistake in its script.
+   *
+   * @param line a part of the script without comments
+   */
+  RedisStore mistakenStore(String line, String replacement) {
+    DecisionScripts scripts = DecisionScripts.load();
+    return store(scripts, RedisScript.of(replace(scripts.decide().text(), line, replacement)));
+  }
+
   /** A store with these custom algorithms. */
   public RedisStore store(List<CustomAlgorithm> algorithms) {
     DecisionScripts scripts = DecisionScripts.load(algorithms);

@@ -124,12 +124,18 @@ public final class DecideReply implements DecisionReadout {
     EncodedLog log = stack.log();
     long nowMicros = (long) timeMicros(reply.getDouble(offsets[c]), LATEST);
     if (log != null) {
-      log.check(reply, offsets[c] + stack.logOffset(), call.mode(), cost);
+      log.check(reply, offsets[c] + stack.logOffset(), nowMicros, call.mode(), cost);
     }
     EncodedCells numbers = stack.cells();
     if (numbers != null) {
       cells[c] =
-          numbers.read(reply, offsets[c] + stack.cellsOffset(), nowMicros, call.mode(), cost);
+          numbers.read(
+              reply,
+              offsets[c] + stack.cellsOffset(),
+              nowMicros,
+              call.mode(),
+              cost,
+              call.leaseMicros());
     }
     if (stack.bans()) {
       bansMicros[c] = (long) timeMicros(reply.getDouble(offsets[c] + stack.banOffset()), LATEST);
@@ -320,7 +326,8 @@ public final class DecideReply implements DecisionReadout {
             logOffset(charge),
             index,
             taken,
-            replies[charge].getDouble(offsets[charge]))
+            replies[charge].getDouble(offsets[charge]),
+            call.leaseMicros())
         : cells(charge).resetAfterMicros(index, taken);
   }
 
@@ -356,30 +363,58 @@ public final class DecideReply implements DecisionReadout {
    * @param some the number of units
    */
   public TakenUnits taken(int charge, int some) {
+    return taken(charge, some, 0);
+  }
+
+  /**
+   * Some of the units that a charge took.
+   *
+   * @param some the number of units
+   * @param before the number of its units that were given back before
+   */
+  public TakenUnits taken(int charge, int some, int before) {
     return new TakenUnits(
         call.charge(charge).key(),
         call.stack(charge),
-        refundArgument(charge, some),
+        refundArgument(charge, some, before),
         some,
         loggedUnits(charge, some));
   }
 
   /**
-   * The argument of {@code refund.lua}: the time of the decision, for how long the call waits, the
-   * plan, and how many units are given back to each cell.
+   * For how long the units of the first charge may be spent, in microseconds from the decision on:
+   * the time of the lease, or less if a window ends earlier.
    */
-  private byte[] refundArgument(int charge, int some) {
+  public long leaseMicros() {
+    EncodedCells.Readout numbers = cells[0];
+    return numbers == null
+        ? call.leaseMicros()
+        : Math.min(call.leaseMicros(), numbers.spendableUntilMicros() - decidedAtMicros);
+  }
+
+  /**
+   * The argument of {@code refund.lua}: the time of the decision, the stamp of its units in a log,
+   * for how long the call waits, the plan, and how many units are given back to each cell.
+   */
+  private byte[] refundArgument(int charge, int some, int before) {
     EncodedStack stack = call.stack(charge);
+    EncodedLog log = stack.log();
+    double nowMicros = replies[charge].getDouble(offsets[charge]);
     EncodedCells.Readout numbers = cells[charge];
     int[] taken = numbers == null ? NONE : numbers.taken();
     byte[] plan = stack.ofTaken(call.charge(charge).cost());
     ByteBuffer argument =
-        ByteBuffer.allocate(8 + 8 + plan.length + 8 * taken.length)
-            .putDouble(replies[charge].getDouble(offsets[charge]))
+        ByteBuffer.allocate(8 + 8 + 8 + plan.length + 8 * taken.length)
+            .putDouble(nowMicros)
+            .putDouble(
+                log == null
+                    ? nowMicros
+                    : log.stampMicros(
+                        replies[charge], logOffset(charge), nowMicros, call.leaseMicros()))
             .putDouble(numbers == null ? 0 : (double) numbers.departureParts())
             .put(plan);
     for (int units : taken) {
-      argument.putInt(givenBack(charge, units, some)).putInt(units);
+      argument.putInt(givenBack(charge, units, some)).putInt(units - before);
     }
     return argument.array();
   }
@@ -439,7 +474,7 @@ public final class DecideReply implements DecisionReadout {
      */
     public void renewed(double stamp) {
       byte[] argument = refundArgument.clone();
-      ByteBuffer.wrap(argument).putDouble(stamp);
+      ByteBuffer.wrap(argument).putDouble(stamp).putDouble(stamp);
       refundArgument = argument;
     }
   }

@@ -46,13 +46,17 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
   private final int micros;
   private final int slot;
 
+  /** For how long the units of a lease may be spent; 0 if the call takes no lease. */
+  private final long leaseMicros;
+
   private EncodedCall(
       Function<StateKey, byte[]> names,
       @Nullable DecisionBatching batching,
       Mode mode,
       Charge[] charges,
       EncodedStack[] stacks,
-      List<PastCharge> past) {
+      List<PastCharge> past,
+      long leaseMicros) {
     super(ByteArrayCodec.INSTANCE);
     this.names = names;
     this.batching = batching;
@@ -67,7 +71,8 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
       count += stacks[i].bans() ? 2 : 1;
     }
     this.keys = new byte[count][];
-    this.arguments = new byte[2 * charges.length][];
+    this.leaseMicros = leaseMicros;
+    this.arguments = new byte[2 * charges.length + (leaseMicros > 0 ? 1 : 0)][];
     int sum = 0;
     for (int i = 0; i < charges.length; i++) {
       StateKey key = charges[i].key();
@@ -75,9 +80,15 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
       if (stacks[i].bans()) {
         keys[firstKeys[i] + 1] = names.apply(key.ban());
       }
-      arguments[2 * i] = stacks[i].argument(mode, charges[i]);
+      arguments[2 * i] =
+          leaseMicros > 0
+              ? stacks[i].argumentOfLease(charges[i].cost())
+              : stacks[i].argument(mode, charges[i]);
       arguments[2 * i + 1] = stacks[i].ttl();
       sum += stacks[i].micros() + charges[i].cost() / COSTS_A_MICRO;
+    }
+    if (leaseMicros > 0) {
+      arguments[2 * charges.length] = ascii(Long.toString(-leaseMicros));
     }
     this.micros = sum;
     this.slot = batching != null && batching.bySlot.getAsBoolean() ? SlotHash.getSlot(keys[0]) : 0;
@@ -90,6 +101,22 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
       Function<StateKey, byte[]> names,
       Function<RuleStack, EncodedStack> encoded) {
     return of(request, mode, names, encoded, null);
+  }
+
+  /**
+   * Encodes a call that takes units of one subject in advance.
+   *
+   * @param request one charge, whose cost is the number of units
+   * @param leaseMicros for how long they may be spent
+   */
+  public static EncodedCall ofLease(
+      LimitRequest request,
+      long leaseMicros,
+      Function<StateKey, byte[]> names,
+      Function<RuleStack, EncodedStack> encoded) {
+    Charge[] charges = {request.charge(0)};
+    EncodedStack[] stacks = {encoded.apply(charges[0].stack())};
+    return new EncodedCall(names, null, Mode.ACQUIRE, charges, stacks, request.past(), leaseMicros);
   }
 
   /**
@@ -108,7 +135,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
       charges[i] = request.charge(i);
       stacks[i] = encoded.apply(charges[i].stack());
     }
-    return new EncodedCall(names, batching, mode, charges, stacks, request.past());
+    return new EncodedCall(names, batching, mode, charges, stacks, request.past(), 0);
   }
 
   /** Returns a call with only these charges, in this order. */
@@ -119,7 +146,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
       some[i] = charges[indexes[i]];
       theirs[i] = stacks[indexes[i]];
     }
-    return new EncodedCall(names, batching, partMode, some, theirs, past);
+    return new EncodedCall(names, batching, partMode, some, theirs, past, 0);
   }
 
   /**
@@ -161,6 +188,11 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
 
   public Mode mode() {
     return mode;
+  }
+
+  /** For how long the units of a lease may be spent; 0 if the call takes no lease. */
+  long leaseMicros() {
+    return leaseMicros;
   }
 
   /** One for each charge, each followed by that of its ban, if there is one. */

@@ -109,8 +109,10 @@ final class EncodedCells {
    * Reads the reply to a call.
    *
    * @param offset where the reply of the cells begins
+   * @param leaseMicros for how long the units of a lease may be spent; 0 if the call takes no lease
    */
-  Readout read(ByteBuffer reply, int offset, long nowMicros, Mode mode, int cost) {
+  Readout read(
+      ByteBuffer reply, int offset, long nowMicros, Mode mode, int cost, long leaseMicros) {
     CellReadout[] readouts = new CellReadout[rules.size()];
     int at = offset;
     for (int r = 0; r < readouts.length; r++) {
@@ -120,8 +122,11 @@ final class EncodedCells {
         values[n] = rules.get(r) instanceof CustomRule ? DecideReply.finite(number) : number;
       }
       at += 8 * values.length;
+      Cell cell = neverUsed[r].stored(nowMicros, values);
       readouts[r] =
-          neverUsed[r].stored(nowMicros, values).read(rules.get(r), nowMicros, cost, mode);
+          leaseMicros > 0
+              ? cell.lease(rules.get(r), nowMicros, cost, leaseMicros)
+              : cell.read(rules.get(r), nowMicros, cost, mode);
       DecideReply.remainingBefore(readouts[r].remainingBefore(), rules.get(r).capacity());
     }
     return new Readout(readouts);
@@ -162,6 +167,15 @@ final class EncodedCells {
         units[c] = (int) readouts[c].units();
       }
       return units;
+    }
+
+    /** See {@link Cell#spendableUntilMicros}; the earliest of all cells. */
+    long spendableUntilMicros() {
+      long earliest = Long.MAX_VALUE;
+      for (CellReadout readout : readouts) {
+        earliest = Math.min(earliest, readout.taken().spendableUntilMicros());
+      }
+      return earliest;
     }
 
     /** For how long the call waits, see {@link CellReadout#departureParts}. */

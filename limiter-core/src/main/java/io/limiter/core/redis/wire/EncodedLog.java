@@ -4,6 +4,7 @@ package io.limiter.core.redis.wire;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.StoreException;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.DecisionReadout;
@@ -15,6 +16,9 @@ import java.util.stream.IntStream;
 
 /** The rules of a stack that share one log of units; {@code log.lua} describes it. */
 public final class EncodedLog {
+
+  /** No unit of a log is newer than the clock by more, in microseconds. */
+  private static final double LONGEST_LEASE = MICROSECONDS.convert(Rule.MAX_LEASE);
 
   /** Bytes of a head before the cursors. */
   static final int HEAD = 36;
@@ -72,9 +76,11 @@ public final class EncodedLog {
    * Checks that the numbers of a reply are possible.
    *
    * @param offset where the reply of the log begins
+   * @param nowMicros the time of the decision
    * @throws StoreException if they are not
    */
-  void check(ByteBuffer reply, int offset, Mode mode, int cost) {
+  void check(ByteBuffer reply, int offset, long nowMicros, Mode mode, int cost) {
+    DecideReply.timeMicros(reply.getDouble(offset), (double) nowMicros + LONGEST_LEASE);
     for (int rule = 0; rule < counts.length; rule++) {
       long remainingBefore =
           DecideReply.remainingBefore(remainingBefore(reply, offset, rule), counts[rule]);
@@ -82,7 +88,7 @@ public final class EncodedLog {
       boolean never =
           retryAfterMicros == DecisionReadout.NEVER && cost > counts[rule] && mode != Mode.RECORD;
       if (remainingBefore < cost && !never) {
-        DecideReply.timeMicros(retryAfterMicros, (double) windowsMicros[rule]);
+        DecideReply.timeMicros(retryAfterMicros, (double) windowsMicros[rule] + LONGEST_LEASE);
       }
     }
   }
@@ -98,23 +104,32 @@ public final class EncodedLog {
     return reply.getInt(at(offset, rule));
   }
 
-  /** A unit with a future stamp, which was not written by this library, counts as taken now. */
   long retryAfterMicros(ByteBuffer reply, int offset, int rule) {
     long micros = (long) reply.getDouble(at(offset, rule) + 4);
-    return micros < 0 ? DecisionReadout.NEVER : Math.min(micros, windowsMicros[rule]);
+    return micros < 0 ? DecisionReadout.NEVER : micros;
   }
 
   /**
    * See {@link DecisionReadout#resetAfterMicros}.
    *
    * @param nowMicros the time of the decision
+   * @param leaseMicros for how long its units may be spent
    */
-  long resetAfterMicros(ByteBuffer reply, int offset, int rule, boolean taken, double nowMicros) {
+  long resetAfterMicros(
+      ByteBuffer reply, int offset, int rule, boolean taken, double nowMicros, long leaseMicros) {
     double newestMicros = reply.getDouble(offset);
-    long sinceMicros = newestMicros == 0 ? windowsMicros[rule] : (long) (nowMicros - newestMicros);
-    return taken || sinceMicros < 0
+    return taken
         ? windowsMicros[rule]
-        : Math.max(0, windowsMicros[rule] - sinceMicros);
+            + (long) (stampMicros(reply, offset, nowMicros, leaseMicros) - nowMicros)
+        : Math.max(
+            0,
+            windowsMicros[rule]
+                - (long) Math.min((double) windowsMicros[rule], nowMicros - newestMicros));
+  }
+
+  /** The stamp of the units of a call: behind those of a lease, since a log is in order. */
+  double stampMicros(ByteBuffer reply, int offset, double nowMicros, long leaseMicros) {
+    return Math.max(nowMicros + leaseMicros, reply.getDouble(offset));
   }
 
   private int at(int offset, int rule) {

@@ -59,6 +59,9 @@ public final class EncodedStack {
   static final byte BESIDE = 1;
   static final byte ALONE = 2;
 
+  /** The mode of a charge that takes units in advance. */
+  private static final byte LEASE = 2;
+
   /** Bytes of the parameters of a ban in a plan. */
   static final int BAN_PLAN = 40;
 
@@ -213,6 +216,11 @@ public final class EncodedStack {
         : with(known.plan, code(mode, charge.observed()), charge.cost());
   }
 
+  /** The plan argument that takes units of a lease. */
+  byte[] argumentOfLease(int units) {
+    return with(current().plan, LEASE, units);
+  }
+
   /** The plan argument of one call, without the ban. */
   public byte[] argumentOfRules(Mode mode, Charge charge) {
     return with(current().rules, code(mode, charge.observed()), charge.cost());
@@ -234,8 +242,8 @@ public final class EncodedStack {
   private static byte code(Mode mode, boolean observed) {
     return switch (mode) {
       case PEEK -> 0;
-      case ACQUIRE -> (byte) (observed ? 3 : 1);
-      case RECORD -> 2;
+      case ACQUIRE -> (byte) (observed ? 4 : 1);
+      case RECORD -> 3;
     };
   }
 

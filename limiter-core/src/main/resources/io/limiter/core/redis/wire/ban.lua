@@ -12,13 +12,13 @@
 -- A plan with a ban alone asks for it (PEEK), or counts a violation (ACQUIRE): on a Cluster, while the slot of the two
 -- keys migrates.
 --
--- luacheck: read globals EXACT ACQUIRE BAN_PLAN ALONE BANNED ADMITTED
+-- luacheck: read globals EXACT ACQUIRE LEASE BAN_PLAN ALONE BANNED ADMITTED
 -- luacheck: read globals call pack unpack sub clock plan headLength mode banPlace banKey denied
 -- luacheck: globals admitted isBanned banBytes banTtl report since violations banEnd level
 
 --%begin begin
 since, violations, banEnd, level = 0, 0, 0, 0
-if mode <= ACQUIRE then
+if mode <= LEASE then
   local stored = call('GET', banKey)
   if stored then
     if #stored == 32 then since, violations, banEnd, level = unpack('>dddd', stored) end

@@ -5,7 +5,9 @@
 local EXACT = 9007199254740992 -- 2^53: every stored number is less, so that doubles are exact
 
 -- Modes of a charge, the first byte of a plan.
-local PEEK, ACQUIRE, RECORD, OBSERVE = 0, 1, 2, 3
+local PEEK, ACQUIRE, LEASE, RECORD, OBSERVE = 0, 1, 2, 3, 4
+-- The longest time for which a lease lasts, in microseconds: no unit of a log is newer than the clock by more.
+local LONGEST_LEASE = 10000000
 
 -- Lengths in bytes: the fixed part of a plan and what a ban adds; the fixed part of a head, without and with a log.
 local PLAN_HEADER, BAN_PLAN, HEAD, LOG_HEAD = 17, 40, 32, 36

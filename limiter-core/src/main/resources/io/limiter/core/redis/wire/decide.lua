@@ -7,7 +7,7 @@
 -- KEYS          for each charge the value of one subject under one limit. Its name contains the shape of the rules, so
 --               that only rules of that shape read and write it. Then, if the plan has a ban, the ban of the subject
 -- ARGV[2i - 1]  the plan of a charge:
---                 1 B   mode (PEEK, ACQUIRE, RECORD, OBSERVE)
+--                 1 B   mode (PEEK, ACQUIRE, LEASE, RECORD, OBSERVE)
 --                 2 I4  cost
 --                 6 B   16 times the number of rules that read the log, plus the number of cells
 --                 7 B   BESIDE if there is a ban; ALONE if there is nothing else, not even a value (ban.lua)
@@ -19,12 +19,14 @@
 --               without units: zeros
 -- ARGV[2i]      time to live of the value in ms, if it is needed for no longer than the plan says. It is text, because
 --               Redis would format a number for every command
--- ARGV[2n + 1]  only to record units that another store took: their age in microseconds, as text
+-- ARGV[2n + 1]  only to record units that another store took: their age in microseconds, as text. To take units in
+--               advance (LEASE): the negative time in which they may be spent. A unit is stamped with the end of that
+--               time, so that it counts until a whole window after it was spent (docs/leases.md)
 --
 -- A value is a head and the units of the log. It is big-endian; d is a double. Times are microseconds. Every number is
 -- below 2^53. Lua never formats a time, because it would lose digits.
 --    1 d   time of the last write
---    9 d   the newest unit of a log; 0 if there is none
+--    9 d   the newest unit of a log, which may be one of a lease that has not ended; 0 if there is none
 --   17 d   shift: a time in the value is Redis' clock + shift. It grows when the clock is set back
 --   25 d   Redis' clock until which the key lives at least
 --   With a log (log.lua):
@@ -121,7 +123,7 @@ for i = 1, charges do
     if not report then
       -- Behind the fixed part of the head: the log's, of an admitted call; the cells' numbers, of an admitted and of a
       -- denied one. `cellsAt` is the offset of the cells.
-      local logHead, newNumbers, deniedNumbers
+      local logHead, newestBytes, newNumbers, deniedNumbers
       local cellsAt = logRules > 0 and LOG_HEAD + 4 * logRules or HEAD
       if logRules > 0 then
         --%log.any
@@ -145,7 +147,7 @@ for i = 1, charges do
             deniedHead = sub(value, 1, 16) .. lasting
           end
           if admitted and not denied then
-            head = (logHead and nowBytes or sub(value, 9, 16)) .. lasting .. (logHead or '') .. born
+            head = (newestBytes or sub(value, 9, 16)) .. lasting .. (logHead or '') .. born
               .. (newNumbers or '')
           end
         end

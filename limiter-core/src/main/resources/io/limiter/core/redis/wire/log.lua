@@ -19,16 +19,16 @@
 -- than four units, it is not stored: a cursor is where a search begins, and the value need not be split.
 --
 -- Constants, functions and variables of the script:
--- luacheck: read globals PEEK ACQUIRE RECORD OBSERVE ADMITTED LIMITED HEAD LOG_HEAD EXACT_SIZE_UNITS
--- luacheck: read globals call pack unpack sub clock
+-- luacheck: read globals PEEK ACQUIRE LEASE RECORD OBSERVE ADMITTED LIMITED HEAD LOG_HEAD EXACT_SIZE_UNITS
+-- luacheck: read globals LONGEST_LEASE call pack unpack sub clock age
 -- Of this key:
 -- luacheck: read globals key plan value headLength memory mode cost logRules now nowBytes newest cursor secondCursor
 -- luacheck: read globals keepsTtl firstCount firstWindow secondCount secondWindow
 -- Defined by an included part:
 -- luacheck: read globals repeatBytes
 -- Results:
--- luacheck: globals planPos unitCount admitted denied corruptKey report head logHead keptUnits newUnits spare
--- luacheck: globals unitsOffset
+-- luacheck: globals planPos unitCount admitted denied corruptKey report head logHead newestBytes keptUnits newUnits
+-- luacheck: globals spare unitsOffset need
 
 do
   --%begin quick
@@ -119,7 +119,9 @@ do
       corruptKey, unitCount = key, 0
     end
   end
-  if not (newest >= 0 and newest <= now) then corruptKey = key end
+  if not (newest >= 0 and newest <= now + LONGEST_LEASE) then corruptKey = key end
+  local stamp = mode == LEASE and now - age or now -- of the units of this call
+  if newest > stamp then stamp = newest end -- behind those of a lease, since a log is in order
 
   -- The first two rules are read and reported at once, since most stacks have no more; every call of a function counts.
   local firstRemaining, firstWait, secondRemaining, secondWait, otherReports
@@ -132,7 +134,7 @@ do
       count, window = unpack('>dd', plan, planPos + 16 * r - 16)
       cursorOfRule = unpack('>I4', value, LOG_HEAD - 3 + 4 * r)
     end
-    local oldest, windowStart = now, now - window
+    local oldest, windowStart = stamp, now - window
     if cursorOfRule > unitCount then
       corruptKey, cursorOfRule = key, unitCount
     elseif knownCursor and cursorOfRule < knownCursor then -- the window is not longer than that of the rule before
@@ -150,7 +152,7 @@ do
           --%units.readers
         end
         cursorOfRule = advanceCursor(cursorOfRule, windowStart)
-        oldest = cursorOfRule < unitCount and unitTime(cursorOfRule) or now
+        oldest = cursorOfRule < unitCount and unitTime(cursorOfRule) or stamp
         cursors = cursors or {}
         cursors[r] = cursorOfRule
       end
@@ -174,9 +176,9 @@ do
           --%units.readers
         end
         waitTime = unitTime(leavingUnit) - windowStart
-        if not (waitTime <= window) then corruptKey = key end
+        if not (waitTime <= window + LONGEST_LEASE) then corruptKey = key end
       else
-        waitTime = remaining < cost and mode ~= RECORD and -1 or window
+        waitTime = remaining < cost and mode ~= RECORD and -1 or window + stamp - now
       end
     end
     if r == 1 then
@@ -204,8 +206,9 @@ do
       added = math.min(cost, most)
       firstKept = math.max(firstCursor, unitCount + added - most)
     end
+    newestBytes, need = stamp > now and pack('>d', stamp) or nowBytes, need + stamp - now
     --%units.repeat
-    newUnits = added > 1 and repeatBytes(nowBytes, added) or nowBytes
+    newUnits = added > 1 and repeatBytes(newestBytes, added) or newestBytes
     if not hasSpare and not cursors and firstKept == firstCursor and unitCount + added <= EXACT_SIZE_UNITS then
       keptUnits = sub(value, headLength + 1)
       logHead = sub(value, HEAD + 1, LOG_HEAD + 4 * logRules)

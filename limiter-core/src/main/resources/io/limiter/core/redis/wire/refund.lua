@@ -3,10 +3,10 @@
 -- Gives back the units that one decision took. decide.lua describes what is stored under a key.
 --
 -- KEYS[i]       the value of one subject
--- ARGV[2i - 1]  time of the units (d): the time that decide.lua reported; for how long the call waits (d, in the leaky
---               bucket's parts); the plan; then for each cell how many units it gets back and how many the call took
---               from it (I4, I4). A recorded call took at most the units that were left, so the number may differ
---               between cells
+-- ARGV[2i - 1]  time of the units (d): the time that decide.lua reported; their stamp in a log (d): the same, or later
+--               because of a lease; for how long the call waits (d, in the leaky bucket's parts); the plan; then for
+--               each cell how many units it gets back and how many the call took from it (I4, I4). A recorded call
+--               took at most the units that were left, so the number may differ between cells
 -- ARGV[2i]      how many units of the log, as text. A recorded call took fewer if the log keeps fewer
 --
 -- Returns how many units were found. Units that have left the log are past every window: there is nothing to give back.
@@ -55,8 +55,8 @@ end
 -- steps by which they are changed in place; '' if the key is deleted.
 local returnedTotal, writes = 0, {}
 for i = 1, #KEYS do
-  local key, takenAt, partsWaited = KEYS[i], unpack('>dd', ARGV[2 * i - 1])
-  local plan, units = sub(ARGV[2 * i - 1], 17), tonumber(ARGV[2 * i])
+  local key, takenAt, stamp, partsWaited = KEYS[i], unpack('>ddd', ARGV[2 * i - 1])
+  local plan, units = sub(ARGV[2 * i - 1], 25), tonumber(ARGV[2 * i])
   local _, _, partCounts, _, headLength = unpack('>BI4BBI2', plan)
   local cellCount, logRules = partCounts % 16, math.floor(partCounts / 16)
   local cellsAt = logRules > 0 and LOG_HEAD + 4 * logRules or HEAD
@@ -72,7 +72,7 @@ for i = 1, #KEYS do
     end
     local log = openLog(key, value, plan)
     if log then
-      local low, after = findUnits(log, takenAt, units)
+      local low, after = findUnits(log, stamp, units)
       returned = math.max(returned, after - low)
       if after > low then
         local newest, changedHead, changedBody = withoutUnits(log, low, after, log.firstUnit, 0, log.unitCount)

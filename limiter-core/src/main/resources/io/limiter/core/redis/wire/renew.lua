@@ -4,8 +4,8 @@
 -- evaluated. decide.lua describes a value.
 --
 -- KEYS[i]       the value of one subject; calls in flight never have cells
--- ARGV[2i - 1]  time of the units (d): the time that decide.lua reported for this key, or that this script returned; a
---               number that is not read (d); then the plan. Its cost is the number of units
+-- ARGV[2i - 1]  time of the units (d): the time that decide.lua reported for this key, or that this script returned;
+--               two numbers that are not read (d, d); then the plan. Its cost is the number of units
 -- ARGV[2i]      time to live of the key in ms, as text
 --
 -- Returns for each value the new time of its units (d).
@@ -23,7 +23,7 @@ local clock = redisTime[1] * 1000000 + redisTime[2]
 local reply, heads, bodies = '', {}, {}
 
 for i = 1, #KEYS do
-  local plan = sub(ARGV[2 * i - 1], 17)
+  local plan = sub(ARGV[2 * i - 1], 25)
   local _, units, partCounts, _, headLength, memory = unpack('>BI4BBI2d', plan)
   local logRules = partCounts / 16
   local most = unpack('>I4', plan, PLAN_HEADER + 1 + 16 * logRules)

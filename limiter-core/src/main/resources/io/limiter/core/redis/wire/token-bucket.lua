@@ -37,10 +37,14 @@ do
   then
     deniedCell = pack('>ddd', now, debt, unit)
   end
-  if age > 0 then -- the last token may have been whole where it was taken
-    debt = math.min(debt + cost * unit, count * unit)
-  else
+  if age == 0 then
     debt = debt + (mode ~= RECORD and cost or math.min(cost, remaining)) * unit
+  elseif age > 0 then -- the last token may have been whole where it was taken
+    debt = math.min(debt + cost * unit, count * unit)
+  else -- the tokens of a lease may be spent at its end: none of them comes back before
+    debt = math.max(debt, -age * rate)
+    remaining = math.floor((count * unit - debt) / unit)
+    debt = debt + cost * unit
   end
   if surplus > 0 then
     debt = math.min(debt + surplus, EXACT - 1)

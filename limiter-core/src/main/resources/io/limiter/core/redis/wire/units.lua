@@ -2,7 +2,7 @@
 --
 -- Functions on the units of a log, which other files include by sections. decide.lua describes a value.
 --
--- luacheck: read globals EXACT LOG_HEAD EXACT_SIZE_UNITS PAGE call pack unpack sub
+-- luacheck: read globals EXACT LOG_HEAD EXACT_SIZE_UNITS LONGEST_LEASE PAGE call pack unpack sub
 -- Of a key whose log is read: the first page of the value is `page`.
 -- luacheck: read globals page key headLength unitCount
 -- luacheck: globals unitTime advanceCursor corruptKey
@@ -81,7 +81,8 @@ local function openLog(key, page, plan)
   local log = { key = key, page = page, pageOffset = 0, head = sub(page, 1, headLength), headLength = headLength,
     rules = rules, size = size, hasSpare = unitCount > 0, time = time, shift = shift, newest = newest,
     unitCount = unitCount > 0 and unitCount or (size - headLength) / 8, firstUnit = (unpack('>I4', page, 37)) }
-  if not (time > 0 and time < EXACT and newest >= 0 and newest <= time) or log.unitCount % 1 > 0
+  if not (time > 0 and time < EXACT and newest >= 0 and newest <= time + LONGEST_LEASE)
+    or log.unitCount % 1 > 0
     or headLength + 8 * log.unitCount > size or log.firstUnit >= log.unitCount
   then
     return nil

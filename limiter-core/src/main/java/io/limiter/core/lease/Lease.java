@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.lease;
+
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.store.LimitStore.Grant;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Units of one subject that this instance holds. Spending them takes no lock. Times are nanoseconds
+ * of a monotonic clock.
+ */
+final class Lease {
+
+  /** What is left of a closed lease: so little that no call can spend it. */
+  private static final long CLOSED = Long.MIN_VALUE / 2;
+
+  /** Two clocks differ in rate: a lease ends earlier by 1 ms, and by this part of its time. */
+  private static final double RATE_MARGIN = 0.001;
+
+  private static final long MARGIN_NANOS = Duration.ofMillis(1).toNanos();
+
+  private final Grant grant;
+  private final int units;
+  private final LongSupplier nanos;
+  private final long askedNanos;
+  private final long endNanos;
+  private final AtomicLong left;
+
+  /** The lease that follows, if it was granted before this one has ended. */
+  volatile @Nullable Lease next;
+
+  /**
+   * @param units how many were granted
+   * @param askedNanos when the store was asked: the time begins no later here than in the store
+   */
+  Lease(Grant grant, int units, long askedNanos, LongSupplier nanos) {
+    this.grant = grant;
+    this.units = units;
+    this.nanos = nanos;
+    this.askedNanos = askedNanos;
+    double lasts = (double) grant.micros() * 1_000;
+    this.endNanos = askedNanos + (long) (lasts - lasts * RATE_MARGIN) - MARGIN_NANOS;
+    this.left = new AtomicLong(units);
+  }
+
+  /**
+   * Spends units. The clock is read after they are taken, so that a thread that is paused in
+   * between does not spend them late.
+   *
+   * @param spent notes what was spent for its charge
+   * @return whether the units were spent
+   */
+  boolean spend(int cost, SpentUnits spent, int charge) {
+    if (left.get() < cost) {
+      return false;
+    }
+    long after = left.addAndGet(-cost);
+    long nowNanos = nanos.getAsLong();
+    if (after >= 0 && nowNanos - endNanos < 0) {
+      spent.note(charge, this, after, nowNanos);
+      return true;
+    }
+    left.addAndGet(cost);
+    return false;
+  }
+
+  /** Gives units back to this lease, or to the store if the lease has ended. */
+  CompletionStage<Long> giveBack(int some) {
+    long known = left.get();
+    while (known >= 0 && nanos.getAsLong() - endNanos < 0) {
+      if (left.compareAndSet(known, known + some)) {
+        return CompletableFuture.completedFuture((long) some);
+      }
+      known = left.get();
+    }
+    return grant.giveBack().apply(some);
+  }
+
+  /** Ends the lease, and gives back to the store what is left. */
+  void retire() {
+    long unspent = left.getAndSet(CLOSED);
+    if (unspent > 0) {
+      var unused = grant.giveBack().apply((int) unspent);
+    }
+  }
+
+  /** Ends the lease, and gives back nothing. */
+  void close() {
+    left.set(CLOSED);
+  }
+
+  /** Whether nothing more can be spent. */
+  boolean isOver(long nowNanos) {
+    return nowNanos - endNanos >= 0 || left.get() <= 0;
+  }
+
+  /** Whether a quarter of the time or of the units is left: time to ask for the next lease. */
+  boolean isEnding(long nowNanos, long unitsLeft) {
+    return unitsLeft <= units / 4 || nowNanos - endNanos + (endNanos - askedNanos) / 4 >= 0;
+  }
+
+  /** How many units would be spent within the time of a lease, at the rate until now. */
+  double demand(long nowNanos, long unitsLeft) {
+    return (double) (units - unitsLeft)
+        * (double) (endNanos - askedNanos)
+        / (double) Math.max(1, nowNanos - askedNanos);
+  }
+
+  /** The verdicts of the rules on all units together. */
+  List<RuleVerdict> granted() {
+    return Objects.requireNonNull(grant.verdict()).rules();
+  }
+
+  /**
+   * The verdicts of the rules on one call: as of the grant, less what was spent here.
+   *
+   * @param taken what the call takes
+   * @param unitsLeft the units of this lease that are left after the call
+   * @param nowNanos when it was made
+   */
+  List<RuleVerdict> rules(int taken, long unitsLeft, long nowNanos) {
+    Duration since = Duration.ofNanos(Math.max(0, nowNanos - askedNanos) / 1_000 * 1_000);
+    List<RuleVerdict> rules = new ArrayList<>(granted().size());
+    for (RuleVerdict rule : granted()) {
+      rules.add(
+          new RuleVerdict(
+              rule.rule(),
+              false,
+              rule.remaining() + unitsLeft,
+              taken,
+              Optional.empty(),
+              minus(rule.resetAfter(), since),
+              minus(rule.effectiveWindow(), since),
+              false,
+              false));
+    }
+    return rules;
+  }
+
+  private static Duration minus(Duration time, Duration since) {
+    return time.compareTo(since) > 0 ? time.minus(since) : Duration.ZERO;
+  }
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.lease;
+
+import io.limiter.core.Charge;
+import io.limiter.core.DecidedBy;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.StateKey;
+import io.limiter.core.Verdict;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.store.DelegatingStore;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides calls of hot subjects by units that the store has granted in advance, under rules with a
+ * {@linkplain RuleStack#withLease lease}. Its verdicts are {@linkplain DecidedBy#LEASE decided by a
+ * lease}. The store decides everything else: subjects with few calls, the last units before a
+ * limit, and every denial. A call of several subjects spends the leases it has, then the store
+ * decides the rest of it; if the store denies it, the units go back.
+ *
+ * <p>No thread waits, and no lock is taken. The store is asked for units while calls go on: once in
+ * the time of a lease for each hot subject, more often while the subject gets hotter. Units that
+ * are left at the end of a lease go back with the next call of the subject.
+ */
+public final class LeaseStore extends DelegatingStore {
+
+  /** A subject is hot if its calls cost as many units within the time of a lease. */
+  private static final int HOT_UNITS = 10;
+
+  /** How many subjects may be hot at once, at most; the store decides the calls of others. */
+  private static final int SUBJECTS = 8_192;
+
+  /** The most units of a lease under a log, which writes 8 bytes for each of them. */
+  private static final int LOGGED_UNITS = 4_096;
+
+  private final LongSupplier nanos;
+  private final AtomicReferenceArray<@Nullable HotSubject> subjects =
+      new AtomicReferenceArray<>(SUBJECTS);
+
+  /**
+   * @param store decides and grants
+   */
+  public LeaseStore(LimitStore store) {
+    this(store, System::nanoTime);
+  }
+
+  /**
+   * @param nanos a monotonic clock in nanoseconds
+   */
+  public LeaseStore(LimitStore store, LongSupplier nanos) {
+    super(store);
+    this.nanos = nanos;
+  }
+
+  @Override
+  public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+    if (mode != Mode.ACQUIRE || !isLeased(request)) {
+      return store.decide(request, mode);
+    }
+    SpentUnits spent = spend(request);
+    if (spent == null) {
+      return decideExactly(request);
+    }
+    return spent.isAll()
+        ? CompletableFuture.completedFuture(Verdict.leased(request.policy(), spent, spent))
+        : decideRest(spent);
+  }
+
+  /** Spends units of all leased charges; null if one of them has not enough. */
+  private @Nullable SpentUnits spend(LimitRequest request) {
+    SpentUnits spent = new SpentUnits(request, store);
+    for (int c = 0; c < request.charges().size(); c++) {
+      Charge charge = request.charge(c);
+      if (isLeased(charge)) {
+        HotSubject subject = find(charge);
+        if (subject == null || !subject.spend(request.policy(), charge, spent, c)) {
+          var unused = spent.refund();
+          return null;
+        }
+      }
+    }
+    return spent;
+  }
+
+  private static boolean isLeased(LimitRequest request) {
+    for (int c = 0; c < request.charges().size(); c++) {
+      if (isLeased(request.charge(c))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean isLeased(Charge charge) {
+    return !charge.stack().lease().isZero() && !charge.observed();
+  }
+
+  private CompletionStage<Verdict> decideRest(SpentUnits spent) {
+    return store
+        .decide(spent.rest(), Mode.ACQUIRE)
+        .whenComplete(
+            (verdict, failure) -> {
+              if (failure != null) {
+                var unused = spent.refund();
+              }
+            })
+        .thenApply(spent::and);
+  }
+
+  /** Lets the store decide, and asks it for units of the subjects that are hot. */
+  private CompletionStage<Verdict> decideExactly(LimitRequest request) {
+    CompletionStage<Verdict> decided = store.decide(request, Mode.ACQUIRE);
+    int rule = 0;
+    for (int c = 0; c < request.charges().size(); c++) {
+      Charge charge = request.charge(c);
+      HotSubject subject = isLeased(charge) ? find(charge) : null;
+      int first = rule;
+      rule += charge.stack().rules().size();
+      int end = rule;
+      if (subject != null && subject.counts(charge)) {
+        decided =
+            decided.whenComplete(
+                (verdict, failure) -> {
+                  if (failure == null
+                      && verdict.allowed()
+                      && verdict.decidedBy() == DecidedBy.STORE
+                      && end <= verdict.rules().size()) {
+                    subject.askFirst(request.policy(), charge, verdict.rules().subList(first, end));
+                  }
+                });
+      }
+    }
+    return decided.thenApply(verdict -> verdict.allowed() ? verdict : spendAfter(verdict, request));
+  }
+
+  /**
+   * The store may have denied a call because this instance has just been granted what was left:
+   * then the call spends it. A ban has counted the denial, so it remains.
+   */
+  private Verdict spendAfter(Verdict denied, LimitRequest request) {
+    boolean spendable =
+        denied.outcome() == Outcome.LIMITED
+            && request.duplicate().isEmpty()
+            && request.charges().stream()
+                .allMatch(charge -> isLeased(charge) && charge.stack().ban().isEmpty());
+    SpentUnits spent = spendable ? spend(request) : null;
+    return spent == null ? denied : Verdict.leased(request.policy(), spent, spent);
+  }
+
+  /** The subject of a charge; null while its place is taken by another one that is hot. */
+  private @Nullable HotSubject find(Charge charge) {
+    int place = place(charge.key());
+    HotSubject known = subjects.get(place);
+    if (known != null && known.isOf(charge)) {
+      return known;
+    }
+    if (known != null && !known.isIdle(nanos.getAsLong())) {
+      return null;
+    }
+    HotSubject found = new HotSubject(charge);
+    if (!subjects.compareAndSet(place, known, found)) {
+      return null;
+    }
+    if (known != null) {
+      known.end(Lease::retire);
+    }
+    return found;
+  }
+
+  /** Subjects share a place only if the hashes of their keys do; keys are hashes themselves. */
+  private static int place(StateKey key) {
+    int hash = key.hashCode();
+    return (hash ^ hash >>> 16) & SUBJECTS - 1;
+  }
+
+  /** Forgets the leases of this instance. A lease of another one may be spent to its end. */
+  @Override
+  public CompletionStage<Void> reset(Collection<StateKey> keys) {
+    keys.forEach(this::forget);
+    return store.reset(keys).whenComplete((done, failure) -> keys.forEach(this::forget));
+  }
+
+  private void forget(StateKey key) {
+    HotSubject known = subjects.get(place(key));
+    if (known != null && known.key.equals(key) && subjects.compareAndSet(place(key), known, null)) {
+      known.end(Lease::close); // the store has forgotten its units
+    }
+  }
+
+  /** Gives back what is left of all leases, so that a deployment does not lose it. */
+  @Override
+  public void close() {
+    for (int place = 0; place < SUBJECTS; place++) {
+      HotSubject known = subjects.getAndSet(place, null);
+      if (known != null) {
+        known.end(Lease::retire);
+      }
+    }
+    store.close();
+  }
+
+  /** One subject with its lease, and how many calls it has without one. Thread-safe. */
+  private final class HotSubject {
+
+    private final StateKey key;
+    private final RuleStack stack;
+    private final long leaseNanos;
+    private final AtomicReference<@Nullable Lease> lease = new AtomicReference<>();
+    private final AtomicBoolean asking = new AtomicBoolean();
+
+    /** The cost of the calls that the store has decided since some time. */
+    private final AtomicLong units = new AtomicLong();
+
+    private volatile long sinceNanos;
+
+    /** No lease is asked for before, since the store has granted none. */
+    private volatile long notBeforeNanos;
+
+    /** What is done with a lease that is granted after the subject was forgotten; else null. */
+    private volatile @Nullable Consumer<Lease> ending;
+
+    HotSubject(Charge charge) {
+      this.key = charge.key();
+      this.stack = charge.stack();
+      this.leaseNanos = stack.lease().toNanos();
+      this.sinceNanos = nanos.getAsLong();
+      this.notBeforeNanos = sinceNanos;
+    }
+
+    boolean isOf(Charge charge) {
+      return key.equals(charge.key()) && stack.equals(charge.stack());
+    }
+
+    boolean isIdle(long nowNanos) {
+      Lease current = lease.get();
+      return nowNanos - sinceNanos > 2 * leaseNanos
+          && (current == null || current.isOver(nowNanos));
+    }
+
+    /** Spends units of a lease, and asks for the next one if this one is ending. */
+    boolean spend(Policy policy, Charge charge, SpentUnits spent, int index) {
+      Lease current = lease.get();
+      while (current != null) {
+        if (current.spend(charge.cost(), spent, index)) {
+          long nowNanos = spent.spentNanos();
+          long left = spent.left(index);
+          if (current.isEnding(nowNanos, left) && current.next == null) {
+            ask(policy, charge, current.granted(), 1.25 * current.demand(nowNanos, left));
+          }
+          return true;
+        }
+        Lease next = current.next;
+        if (next == null && !current.isOver(nanos.getAsLong())) {
+          return false; // the call costs more than is left
+        }
+        if (lease.compareAndSet(current, next)) {
+          current.retire();
+        }
+        current = lease.get();
+      }
+      return false;
+    }
+
+    /** Counts a call that the store decides. Returns whether the subject is hot. */
+    boolean counts(Charge charge) {
+      long nowNanos = nanos.getAsLong();
+      if (nowNanos - sinceNanos > leaseNanos) {
+        sinceNanos = nowNanos;
+        units.set(0);
+      }
+      return units.addAndGet(charge.cost()) >= HOT_UNITS;
+    }
+
+    /**
+     * Asks for a lease after calls without one.
+     *
+     * @param rules the verdicts of its rules on the last of them
+     */
+    void askFirst(Policy policy, Charge charge, List<RuleVerdict> rules) {
+      ask(policy, charge, rules, 2 * (double) units.get());
+    }
+
+    /**
+     * Asks for a lease, once at a time. Of what is left to each rule it takes a quarter at most, so
+     * that other instances find some, and leaves the last fiftieth of the count to calls that the
+     * store decides one by one.
+     */
+    private void ask(Policy policy, Charge charge, List<RuleVerdict> rules, double demand) {
+      long nowNanos = nanos.getAsLong();
+      if (nowNanos - notBeforeNanos < 0 || !asking.compareAndSet(false, true)) {
+        return;
+      }
+      double most = Math.min(demand, stack.logs() > 0 ? LOGGED_UNITS : Charge.MAX_COST);
+      for (RuleVerdict rule : rules) {
+        double left = rule.remaining();
+        most = Math.min(most, Math.min(left / 4, left - (double) rule.rule().capacity() / 50));
+      }
+      int wanted = (int) most;
+      if (wanted < HOT_UNITS) {
+        ended(nowNanos);
+        return;
+      }
+      LimitRequest request =
+          new LimitRequest(policy, List.of(charge.withCost(wanted)), Optional.empty());
+      CompletionStage<Grant> granted;
+      try {
+        granted = store.lease(request, stack.lease());
+      } catch (RuntimeException failed) { // of a custom store; its decisions report the failure
+        ended(nowNanos);
+        return;
+      }
+      granted.whenComplete(
+          (grant, failure) -> {
+            if (failure == null && grant.isGranted()) {
+              add(new Lease(grant, wanted, nowNanos, nanos));
+              asking.set(false);
+            } else {
+              ended(nanos.getAsLong());
+            }
+          });
+    }
+
+    /** There is no lease for now. */
+    private void ended(long nowNanos) {
+      notBeforeNanos = nowNanos + leaseNanos;
+      asking.set(false);
+    }
+
+    /** Adds a lease behind the present one; only one is asked for at a time. */
+    private void add(Lease granted) {
+      Lease current = lease.get();
+      if (current != null && !current.isOver(nanos.getAsLong())) {
+        current.next = granted;
+        if (lease.get() == null) { // the present one has ended just now
+          lease.compareAndSet(null, granted);
+        }
+      } else if (lease.compareAndSet(current, granted) && current != null) {
+        current.retire();
+      }
+      Consumer<Lease> action = ending;
+      if (action != null) {
+        end(action);
+      }
+    }
+
+    /** Ends its leases, and one that is granted later. */
+    void end(Consumer<Lease> action) {
+      ending = action;
+      for (Lease some = lease.getAndSet(null); some != null; some = some.next) {
+        action.accept(some);
+      }
+    }
+  }
+}

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.lease;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.limiter.core.Charge;
+import io.limiter.core.Completion;
+import io.limiter.core.DecidedBy;
+import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.StateKey;
+import io.limiter.core.StoreException;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.resilience.DenyCache;
+import io.limiter.core.resilience.Fallback;
+import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.ConcurrencyLimitRule;
+import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowLogRule;
+import io.limiter.core.rule.TokenBucketRule;
+import io.limiter.core.store.DelegatingStore;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.slf4j.helpers.NOPLogger;
+
+/** How calls spend leases: each row of the tables in docs/leases.md. */
+class LeaseStoreTest {
+
+  private static final Duration LEASE = Duration.ofMillis(100);
+  private static final Duration MINUTE = Duration.ofMinutes(1);
+  private static final Rule WINDOW = FixedWindowRule.of(1_000, MINUTE);
+  private static final Subject ALL = Subject.global();
+  private static final Subject USER = new Subject("user", "ada");
+
+  private final AtomicLong micros = new AtomicLong(1_700_000_000_000_000L);
+  private final MemoryStore memory = new MemoryStore(20_000, micros::get);
+  private final Seen seen = new Seen(memory);
+  private final LeaseStore store = new LeaseStore(seen, this::nanos);
+
+  private long nanos() {
+    return micros.get() * 1_000;
+  }
+
+  /** Counts what reaches the store, and fails while it is away. */
+  private static final class Seen extends DelegatingStore {
+    private int decisions;
+    private int leases;
+    private boolean away;
+
+    Seen(LimitStore store) {
+      super(store);
+    }
+
+    private <T> CompletionStage<T> failure() {
+      return CompletableFuture.failedFuture(
+          new StoreException(FailureReason.DISCONNECTED, "away", null));
+    }
+
+    @Override
+    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+      decisions++;
+      return away ? failure() : store.decide(request, mode);
+    }
+
+    @Override
+    public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
+      leases++;
+      return away ? failure() : store.lease(units, time);
+    }
+
+    @Override
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
+      return away ? failure() : store.reset(keys);
+    }
+  }
+
+  private static RuleStack leased(Rule... rules) {
+    return RuleStack.of(List.of(rules)).withLease(LEASE);
+  }
+
+  private static LimitRequest call(Charge... charges) {
+    Policy policy = new Policy("p", "p", List.of(charges[0].stack()), Optional.empty());
+    return new LimitRequest(policy, List.of(charges), Optional.empty());
+  }
+
+  private static LimitRequest call(Rule... rules) {
+    return call(Charge.of("p", ALL, leased(rules)));
+  }
+
+  private Verdict decide(LimitRequest request) {
+    return decide(request, Mode.ACQUIRE);
+  }
+
+  private Verdict decide(LimitRequest request, Mode mode) {
+    return store.decide(request, mode).toCompletableFuture().join();
+  }
+
+  /** Makes the subject hot, so that its next calls are decided by a lease. */
+  private void heat(LimitRequest request) {
+    for (int i = 0; i < 100; i++) {
+      if (decide(request).decidedBy() == DecidedBy.LEASE) {
+        return;
+      }
+    }
+    throw new AssertionError("no lease");
+  }
+
+  private void advance(Duration time) {
+    micros.addAndGet(time.toNanos() / 1_000);
+  }
+
+  private long remaining(LimitRequest request) {
+    return memory.decide(request, Mode.PEEK).toCompletableFuture().join().rules().stream()
+        .mapToLong(RuleVerdict::remaining)
+        .min()
+        .orElseThrow();
+  }
+
+  @Test
+  void aSubjectWithFewCallsIsDecidedByTheStore() {
+    LimitRequest call = call(WINDOW);
+    for (int i = 0; i < 50; i++) {
+      assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.STORE);
+      advance(LEASE.dividedBy(5));
+    }
+    assertThat(seen.leases).isZero();
+  }
+
+  @Test
+  void aHotSubjectSpendsUnitsWithoutTheStore() {
+    LimitRequest call = call(WINDOW);
+    heat(call);
+    int before = seen.decisions;
+    Verdict verdict = decide(call);
+
+    assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.LEASE);
+    assertThat(verdict.outcome()).isEqualTo(Outcome.ALLOWED);
+    assertThat(seen.decisions).isEqualTo(before);
+  }
+
+  /** What it can still spend, and what the store has left. */
+  @Test
+  void aVerdictStatesWhatIsLeftAsOfTheGrant() {
+    LimitRequest call = call(WINDOW);
+    heat(call);
+    RuleVerdict first = decide(call).rules().get(0);
+    advance(Duration.ofMillis(10));
+    RuleVerdict second = decide(call).rules().get(0);
+
+    assertThat(first.taken()).isEqualTo(1);
+    assertThat(second.remaining()).isEqualTo(first.remaining() - 1);
+    assertThat(first.resetAfter().minus(second.resetAfter())).isEqualTo(Duration.ofMillis(10));
+    assertThat(second.rule()).isEqualTo(WINDOW);
+  }
+
+  @Test
+  void oneLeaseAfterTheOtherLastsAsLongAsTheCalls() {
+    LimitRequest call = call(FixedWindowRule.of(1_000_000, MINUTE));
+    heat(call);
+    int before = seen.decisions;
+    for (int i = 0; i < 2_000; i++) {
+      assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.LEASE);
+      advance(Duration.ofMillis(1));
+    }
+    assertThat(seen.decisions).isEqualTo(before);
+    assertThat(seen.leases).as("in 2 s").isBetween(20, 40);
+  }
+
+  @Test
+  void nothingIsSpentAfterTheEnd() {
+    LimitRequest call = call(WINDOW);
+    heat(call);
+    advance(LEASE);
+
+    assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.STORE);
+  }
+
+  /** As by SIGSTOP: the clock is read after the units are taken. */
+  @Test
+  void aThreadThatIsPausedWhileItSpendsDoesNotSpendLate() {
+    AtomicLong pause = new AtomicLong();
+    LeaseStore paused = new LeaseStore(seen, () -> (micros.addAndGet(pause.getAndSet(0))) * 1_000);
+    LimitRequest call = call(WINDOW);
+    Verdict verdict;
+    do {
+      verdict = paused.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+    } while (verdict.decidedBy() != DecidedBy.LEASE);
+    pause.set(5_000_000);
+
+    verdict = paused.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+    assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
+  }
+
+  @Test
+  void aLeaseEndsWithItsWindow() {
+    LimitRequest call = call(WINDOW);
+    decide(call);
+    advance(MINUTE.minusMillis(30));
+    heat(call);
+    advance(Duration.ofMillis(30));
+
+    assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.STORE);
+  }
+
+  @Test
+  void theLastUnitsAreDecidedOneByOne() {
+    LimitRequest call = call(WINDOW);
+    int admitted = 0;
+    while (decide(call).allowed()) {
+      admitted++;
+    }
+    assertThat(admitted).isEqualTo(1_000);
+    assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.STORE);
+  }
+
+  @Test
+  void whatIsLeftAtTheEndGoesBackWithTheNextCall() {
+    LimitRequest call = call(WINDOW);
+    heat(call);
+    long taken = 1_000 - remaining(call);
+    advance(LEASE.plusMillis(1));
+    decide(call);
+
+    assertThat(1_000 - remaining(call)).isLessThan(taken);
+  }
+
+  @Test
+  void whatIsLeftGoesBackWhenTheStoreIsClosed() {
+    LeaseStore closed = new LeaseStore(new Unclosed(memory), this::nanos);
+    LimitRequest call = call(WINDOW);
+    int calls = 0;
+    Verdict verdict;
+    do {
+      verdict = closed.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+      calls++;
+    } while (verdict.decidedBy() != DecidedBy.LEASE);
+    assertThat(remaining(call)).isLessThan(1_000 - calls);
+    closed.close();
+
+    assertThat(remaining(call)).isEqualTo(1_000 - calls);
+  }
+
+  private static final class Unclosed extends DelegatingStore {
+    Unclosed(LimitStore store) {
+      super(store);
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  @Test
+  void aRefundGoesBackToTheLeaseWhileItLasts() {
+    LimitRequest call = call(WINDOW);
+    heat(call);
+    Verdict verdict = decide(call);
+    long left = verdict.rules().get(0).remaining();
+
+    assertThat(refund(verdict)).isEqualTo(1);
+    assertThat(refund(verdict)).as("once").isZero();
+    assertThat(decide(call).rules().get(0).remaining()).isEqualTo(left);
+  }
+
+  @Test
+  void aRefundAfterTheLeaseGoesBackToTheStore() {
+    LimitRequest call = call(WINDOW);
+    heat(call);
+    Verdict verdict = decide(call);
+    advance(LEASE);
+    long before = remaining(call);
+
+    assertThat(refund(verdict)).isEqualTo(1);
+    assertThat(remaining(call)).isEqualTo(before + 1);
+  }
+
+  private static long refund(Verdict verdict) {
+    return verdict.reservation().refund().toCompletableFuture().join();
+  }
+
+  @Test
+  void aCallThatCostsLessGivesTheDifferenceBackAndOneThatCostsMoreIsRecorded() {
+    Charge charge = Charge.of("p", ALL, leased(FixedWindowRule.of(10_000, MINUTE)));
+    LimitRequest call = call(charge.withCost(3));
+    heat(call);
+    Verdict less = decide(call);
+    Verdict more = decide(call);
+    long left = more.rules().get(0).remaining();
+    long before = remaining(call);
+
+    assertThat(settle(less, 1)).isEqualTo(2);
+    assertThat(settle(more, 10)).isZero();
+    assertThat(remaining(call)).as("recorded in the store").isEqualTo(before - 7);
+    assertThat(decide(call).rules().get(0).remaining()).isEqualTo(left + 2 - 3);
+  }
+
+  private static long settle(Verdict verdict, int cost) {
+    return verdict
+        .reservation()
+        .settle(Completion.succeeded().withCost(cost))
+        .toCompletableFuture()
+        .join();
+  }
+
+  @Test
+  void aCallThatCostsMoreThanIsLeftIsDecidedByTheStore() {
+    LimitRequest call = call(WINDOW);
+    heat(call);
+    LimitRequest large = call(Charge.of("p", ALL, leased(WINDOW)).withCost(500));
+
+    assertThat(decide(large).decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.LEASE);
+  }
+
+  @Test
+  void theStoreDecidesTheRestOfACallAndItsUnitsGoBackIfItDenies() {
+    Charge all = Charge.of("p", ALL, leased(WINDOW));
+    Charge user = Charge.of("p", USER, RuleStack.of(List.of(FixedWindowRule.of(2, MINUTE))));
+    heat(call(all));
+    long left = decide(call(all)).rules().get(0).remaining();
+
+    Verdict allowed = decide(call(user, all));
+    assertThat(allowed.decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(allowed.rules().stream().map(RuleVerdict::remaining)).containsExactly(1L, left - 1);
+    assertThat(allowed.rules().stream().map(RuleVerdict::taken)).containsExactly(1, 1);
+    assertThat(refund(allowed)).isEqualTo(2);
+    decide(call(user, all));
+    decide(call(user, all));
+    Verdict denied = decide(call(user, all));
+    assertThat(denied.outcome()).isEqualTo(Outcome.LIMITED);
+    assertThat(denied.violated()).singleElement().matches(rule -> rule.rule().count() == 2);
+    assertThat(denied.rules()).hasSize(2);
+    assertThat(denied.rules().get(1).remaining()).isEqualTo(left - 2);
+    assertThat(decide(call(all)).rules().get(0).remaining()).isEqualTo(left - 3);
+  }
+
+  @Test
+  void theStoreDecidesADuplicateAndReleasesItsGuard() {
+    RuleStack stack = leased(WINDOW);
+    Policy policy =
+        new Policy(
+            "p",
+            "p",
+            List.of(stack),
+            Optional.of(RuleStack.of(List.of(FixedWindowRule.of(1, MINUTE)))));
+    heat(call(Charge.of("p", ALL, stack)));
+    LimitRequest submission = LimitRequest.of(policy, ALL, Optional.of("one"));
+
+    Verdict first = decide(submission);
+    assertThat(first.allowed()).isTrue();
+    assertThat(decide(submission).outcome()).isEqualTo(Outcome.DUPLICATE);
+    assertThat(first.reservation().release().toCompletableFuture().join()).isEqualTo(1);
+    assertThat(decide(submission).allowed()).isTrue();
+  }
+
+  @Test
+  void aBanEndsALeaseAtItsEnd() {
+    BanRule ban = BanRule.of(1, MINUTE, MINUTE);
+    RuleStack stack = RuleStack.of(List.of(WINDOW)).withBan(ban).withLease(LEASE);
+    LimitRequest call = call(Charge.of("p", ALL, stack));
+    heat(call);
+    assertThat(decide(call(Charge.of("p", ALL, stack).withCost(2_000))).outcome())
+        .isEqualTo(Outcome.BANNED);
+
+    assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.LEASE);
+    int before = seen.leases;
+    advance(LEASE);
+    assertThat(decide(call).outcome()).isEqualTo(Outcome.BANNED);
+    assertThat(seen.leases).isEqualTo(before);
+  }
+
+  /** A denied lease is no violation. */
+  @Test
+  void aBannedSubjectGetsNoLease() {
+    BanRule ban = BanRule.of(2, MINUTE, MINUTE);
+    RuleStack stack = RuleStack.of(List.of(WINDOW)).withBan(ban).withLease(LEASE);
+    LimitRequest call = call(Charge.of("p", ALL, stack).withCost(2_000));
+    for (int i = 0; i < 5; i++) {
+      LimitStore.Grant grant = memory.lease(call, LEASE).toCompletableFuture().join();
+      assertThat(grant.isGranted()).isFalse();
+    }
+    assertThat(decide(call).outcome()).isEqualTo(Outcome.LIMITED);
+    assertThat(decide(call).outcome()).isEqualTo(Outcome.BANNED);
+    LimitRequest one = call(Charge.of("p", ALL, stack));
+    assertThat(memory.lease(one, LEASE).toCompletableFuture().join().isGranted()).isFalse();
+  }
+
+  @Test
+  void observedRulesAndPeekingAreExact() {
+    LimitRequest call = call(WINDOW);
+    heat(call);
+
+    assertThat(decide(call.observe()).decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(decide(call, Mode.PEEK).decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(decide(call, Mode.RECORD).decidedBy()).isEqualTo(DecidedBy.STORE);
+  }
+
+  @Test
+  void aResetForgetsTheLease() {
+    LimitRequest call = call(WINDOW);
+    heat(call);
+    store.reset(List.of(call.charge(0).key())).toCompletableFuture().join();
+
+    assertThat(remaining(call)).isEqualTo(1_000);
+    assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(remaining(call)).isEqualTo(999);
+  }
+
+  /** It may be spent to its end; calls under the new count are decided by the store meanwhile. */
+  @Test
+  void aLoweredCountIsDecidedByTheStore() {
+    heat(call(WINDOW));
+    LimitRequest lower = call(FixedWindowRule.of(5, MINUTE));
+
+    assertThat(decide(lower).outcome()).isEqualTo(Outcome.LIMITED);
+    assertThat(decide(call(WINDOW)).decidedBy()).isEqualTo(DecidedBy.LEASE);
+  }
+
+  @Test
+  void whileTheStoreIsAwayALeaseIsSpentThenTheFallbackKnowsIt() {
+    MemoryStore local = new MemoryStore(1_000, micros::get);
+    FallbackStore fallback =
+        new FallbackStore(
+            seen,
+            local,
+            policy -> Fallback.LOCAL,
+            new FallbackCounts(),
+            1_000,
+            this::nanos,
+            List.of(),
+            NOPLogger.NOP_LOGGER);
+    for (Rule rule :
+        List.of(
+            WINDOW, SlidingWindowLogRule.of(1_000, MINUTE), TokenBucketRule.of(1_000, 1, MINUTE))) {
+      seen.away = false;
+      LeaseStore leases = new LeaseStore(fallback, this::nanos);
+      LimitRequest call = call(rule);
+      int admitted = 0;
+      Verdict verdict;
+      do {
+        verdict = leases.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+        admitted++;
+      } while (verdict.decidedBy() != DecidedBy.LEASE);
+      seen.away = true;
+      assertThat(leases.decide(call, Mode.ACQUIRE).toCompletableFuture().join().decidedBy())
+          .isEqualTo(DecidedBy.LEASE);
+      admitted++;
+      advance(LEASE);
+      do {
+        verdict = leases.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+        assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
+        admitted += verdict.allowed() ? 1 : 0;
+      } while (verdict.allowed());
+      assertThat(admitted).as("under %s", rule).isBetween(900, 1_000);
+      advance(MINUTE.multipliedBy(2));
+    }
+  }
+
+  @Test
+  void theDenyCacheForgetsADenialOfALeasedSubjectWithTheLease() {
+    DenyCache cache = new DenyCache(store, policy -> true, 100, DenyCache.MAX_AGE, this::nanos);
+    LimitRequest call = call(FixedWindowRule.of(5, MINUTE));
+    while (decide(call).allowed()) {
+      assertThat(seen.decisions).isLessThan(10);
+    }
+    cache.decide(call, Mode.ACQUIRE);
+    assertThat(cache.decide(call, Mode.ACQUIRE).toCompletableFuture().join().decidedBy())
+        .isEqualTo(DecidedBy.DENY_CACHE);
+    advance(LEASE);
+    assertThat(cache.decide(call, Mode.ACQUIRE).toCompletableFuture().join().decidedBy())
+        .isEqualTo(DecidedBy.STORE);
+  }
+
+  static Stream<RuleStack> withoutLease() {
+    Rule log = SlidingWindowLogRule.of(10, Duration.ofMillis(50));
+    return Stream.of(
+        RuleStack.of(List.of(log)),
+        RuleStack.of(List.of(LeakyBucketRule.of(10, MINUTE, 10, MINUTE))),
+        RuleStack.of(List.of(ConcurrencyLimitRule.of(10, MINUTE))),
+        RuleStack.of(List.of(TokenBucketRule.of(10, 100, Duration.ofSeconds(1)))),
+        RuleStack.of(List.of(WINDOW)).withCounting(Counting.FAILURES));
+  }
+
+  @ParameterizedTest
+  @MethodSource("withoutLease")
+  void someRulesAllowNoneOfThatTime(RuleStack stack) {
+    assertThatThrownBy(() -> stack.withLease(LEASE))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("The rule '" + stack.rules().get(0).name() + "'")
+        .hasMessageContaining("lease");
+  }
+
+  @Test
+  void aTimeOutOfRangeIsAMistake() {
+    RuleStack stack = RuleStack.of(List.of(WINDOW));
+    assertThatThrownBy(() -> stack.withLease(Duration.ofMillis(9))).hasMessageContaining("PT0.01S");
+    assertThatThrownBy(() -> stack.withLease(Duration.ofSeconds(11))).hasMessageContaining("PT10S");
+  }
+
+  @Test
+  void theNumberOfLeasesHasABound() {
+    for (int i = 0; i < 12_000; i++) {
+      LimitRequest call = call(Charge.of("p", new Subject("user", "u" + i), leased(WINDOW)));
+      for (int c = 0; c < 12; c++) {
+        assertThat(decide(call).allowed()).isTrue();
+      }
+    }
+    assertThat(seen.leases).isBetween(4_000, 8_192);
+  }
+}
