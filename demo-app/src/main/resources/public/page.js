@@ -586,7 +586,7 @@ function tickCountdown(view) {
   return shown === 'running';
 }
 
-const STRIP = { STORE: ['store', 'R'], FALLBACK: ['fallback', 'M'], DENY_CACHE: ['cache', 'D'] };
+const STRIP = { STORE: ['store', 'R'], FALLBACK: ['fallback', 'M'], DENY_CACHE: ['cache', 'D'], LEASE: ['store', 'L'] };
 const decisions = [];
 function strip(call) {
   if (!STRIP[call.by]) return;

@@ -127,8 +127,8 @@ public record LimiterConfiguration(
      *     x-rate-limit}, {@code x-rate-limit-epoch}, or several of these, or {@code none}.
      * @param retryAfter Whether {@code Retry-After} is sent. Default value true.
      * @param debug Whether limited responses have {@code X-Decided-By}: {@code STORE}, {@code
-     *     DENY_CACHE}, {@code FALLBACK} with the reason, or {@code NONE}. It shows clients when
-     *     Redis is away. Default value false.
+     *     DENY_CACHE}, {@code LEASE}, {@code FALLBACK} with the reason, or {@code NONE}. It shows
+     *     clients when Redis is away. Default value false.
      * @throws ConfigurationException naming the property, its value and the remedy
      */
     @ConfigurationInject

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
+import io.limiter.core.lease.LeaseStore;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.override.OverrideStore;
 import io.limiter.core.override.OverridesInForce;
@@ -28,8 +29,8 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.helpers.NOPLogger;
 
 /**
- * Composes the stores that decide calls, each in front of the next: overrides → deny cache →
- * fallback → Redis. Without Redis, overrides → memory.
+ * Composes the stores that decide calls, each in front of the next: overrides → deny cache → leases
+ * → fallback → Redis. Without Redis, overrides → memory.
  */
 @Singleton
 record StoreChain(
@@ -45,16 +46,17 @@ record StoreChain(
    */
   LimitStore overRedis(LimitStore redis, CompletionStage<?> firstAttempt, Duration longest) {
     return cached(
-        new FallbackStore(
-                redis,
-                inMemory(),
-                policies.fallbacks(limiter.fallback()),
-                counts,
-                memory.maxSubjects(),
-                System::nanoTime,
-                listeners,
-                LoggerFactory.getLogger(FallbackStore.class))
-            .whileConnecting(firstAttempt, longest),
+        new LeaseStore(
+            new FallbackStore(
+                    redis,
+                    inMemory(),
+                    policies.fallbacks(limiter.fallback()),
+                    counts,
+                    memory.maxSubjects(),
+                    System::nanoTime,
+                    listeners,
+                    LoggerFactory.getLogger(FallbackStore.class))
+                .whileConnecting(firstAttempt, longest)),
         listeners);
   }
 
@@ -75,7 +77,7 @@ record StoreChain(
         List.of());
   }
 
-  private LimitStore cached(FallbackStore store, List<StoreListener> cacheListeners) {
+  private LimitStore cached(LimitStore store, List<StoreListener> cacheListeners) {
     if (!denials.enabled()) {
       return store;
     }
