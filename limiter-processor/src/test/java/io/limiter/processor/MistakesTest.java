@@ -98,6 +98,21 @@ class MistakesTest {
             "@RateLimiter(early = true, rules = @RateRule) void call() {}",
             "only routes have a body, and this method is not a route: remove it"),
         arguments(
+            "@RateLimiter(lease = \"soon\", rules = @RateRule) void call() {}",
+            "@RateLimiter.lease = soon: set it to 10 ms to 10 s, such as 100ms, or to 0s for none"),
+        arguments(
+            "@RateLimiter(lease = \"5ms\", rules = @RateRule) void call() {}",
+            "@RateLimiter.lease = 5ms: set it to 10 ms to 10 s"),
+        arguments(
+            "@RateLimiter(lease = \"5s\", rules = @RateRule(time = 2)) void call() {}",
+            "@RateLimiter.lease = 5s: The rule '10-per-2s' has a lease of PT5S: use PT0.01S to PT2S"),
+        arguments(
+            "@RateLimiter(lease = \"100ms\", rules = @RateRule) @ConcurrencyLimit(3) void call() {}",
+            "@RateLimiter.lease = 100ms: the rule '3-in-flight' allows no lease"),
+        arguments(
+            "@RateLimiter(lease = \"100ms\", rules = @RateRule(counts = Counts.FAILURES)) void call() {}",
+            "@RateLimiter.lease = 100ms: The rule '10-per-60s' counts FAILURES and has a lease"),
+        arguments(
             "@NoRateLimit @RateRule void call() {}",
             "one contradicts the other: remove one of them"),
         arguments(

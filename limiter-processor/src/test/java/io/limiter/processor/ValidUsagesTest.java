@@ -39,6 +39,8 @@ class ValidUsagesTest {
         "@RateRule(counts = Counts.FAILURES) CompletableFuture<String> call() { return null; }",
         "@RateLimiter(value = \"orders\", limitType = LimitType.USER_ID, anonymousRules = @RateRule(count = 2), rules = @RateRule(count = 3), ban = @Ban(violations = 3)) void call() {}",
         "@RateRule @ConcurrencyLimit(3) @PreventDuplicate void call(String name) {}",
+        "@RateLimiter(lease = \"100ms\", rules = @RateRule(count = 1000)) void call() {}",
+        "@RateLimiter(lease = \"${leases.search}\", rules = @RateRule(time = 1)) void call() {}",
         "@RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 10)) void call() {}",
       })
   void compiles(String method) {

@@ -107,6 +107,19 @@ class WarningsTest {
   }
 
   @Test
+  void aLeaseThatIsLongForALogIsReported() {
+    String method = "@RateLimiter(lease = \"%s\", rules = @RateRule(time = 60)) void call() {}";
+    assertThat(warnings(method.formatted("2s")))
+        .singleElement()
+        .satisfies(
+            warning ->
+                assertThat(warning.message())
+                    .isEqualTo(
+                        "compiled.Bean.call(): the lease of PT2S is longer than 2 % of the window of the rule '10-per-60s', so while it denies calls it may admit only 96 % of its count: shorten the lease, or raise the count"));
+    assertThat(warnings(method.formatted("1s"))).isEmpty();
+  }
+
+  @Test
   void mistakesThatSettingsMayCorrectAreWarnings() {
     assertThat(warnings("@RateLimiter(\"login\") void call() {}"))
         .singleElement()

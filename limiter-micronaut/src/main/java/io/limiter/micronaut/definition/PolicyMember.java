@@ -64,6 +64,12 @@ public final class PolicyMember<T> {
   public static final PolicyMember<Expressible> CONDITION = expressible(POLICY, "condition");
   public static final PolicyMember<Boolean> BEFORE_SECURITY = flag(POLICY, "before-security");
   public static final PolicyMember<Boolean> EARLY = flag(POLICY, "early");
+  public static final PolicyMember<Duration> LEASE =
+      new PolicyMember<>(
+          POLICY,
+          "lease",
+          Argument.of(Duration.class),
+          "set it to 10 ms to 10 s, such as 100ms, or to 0s for none");
   public static final PolicyMember<List<Integer>> FAILED_ON = numbers(POLICY, "failed-on");
   public static final PolicyMember<Long> STATUS = number(POLICY, "status");
   public static final PolicyMember<String> CODE = text(POLICY, "code");

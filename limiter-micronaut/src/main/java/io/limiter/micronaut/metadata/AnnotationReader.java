@@ -24,6 +24,7 @@ import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.plan.RuleReader;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.AnnotationValue;
+import io.micronaut.core.convert.ConversionService;
 import io.micronaut.core.expressions.EvaluatedExpression;
 import io.micronaut.core.naming.NameUtils;
 import java.lang.annotation.Annotation;
@@ -282,7 +283,7 @@ final class AnnotationReader {
     }
 
     private Object shown(PolicyMember<?> member, String own, @Nullable Object raw) {
-      return member.type() == Duration.class
+      return member.type() == Duration.class && member != PolicyMember.LEASE
           ? annotation.longValue(own).orElse(0) + " " + unit
           : raw == null ? "" : written(raw);
     }
@@ -301,6 +302,11 @@ final class AnnotationReader {
         // A header whose placeholder is empty is a mistake; other empty texts are as if not
         // written.
         return text(own).orElse(own.equals("header") && !raw.equals("") ? "" : null);
+      }
+      if (member == PolicyMember.LEASE) { // a text; other times are numbers
+        return text(own)
+            .map(text -> member.read(text, origin(own, text), ConversionService.SHARED).value())
+            .orElse(null);
       }
       if (type == Duration.class) {
         return duration(annotation.longValue(own).orElse(0), unit);

@@ -90,6 +90,11 @@ public final class CompileTimeCheck {
       for (AnnotatedPlace place : limited) {
         plan(method, List.of(place)).ifPresent(part -> addUseless(part, warnings));
       }
+      plan.stream()
+          .flatMap(each -> each.charges().stream())
+          .flatMap(charge -> charge.longLease().stream())
+          .map((method.description() + ": ")::concat)
+          .forEach(warnings::add);
       plan.filter(LimitPlan::isCountedByChoice)
           .map(CompileTimeCheck::countedByChoice)
           .ifPresent(warnings::add);
@@ -227,6 +232,7 @@ public final class CompileTimeCheck {
     String distinct = "placeholder-" + Integer.toHexString(text.hashCode());
     return switch (member) {
       case "cost" -> "1";
+      case "lease" -> "10ms";
       case "zone" -> "UTC";
       case "anchor" -> "2024-01-01T00:00";
       case "header", "name", "value", "condition", "code", "message" -> distinct;

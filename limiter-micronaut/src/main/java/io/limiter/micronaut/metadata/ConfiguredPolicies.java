@@ -81,6 +81,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   // What was logged.
   private volatile Set<String> disabled = Set.of();
   private volatile Set<String> closed = Set.of();
+  private volatile Set<String> longLeases = Set.of();
   private volatile Set<String> unused = Set.of();
 
   ConfiguredPolicies(
@@ -242,6 +243,9 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     }
     disabled = off;
     warnOfClosed();
+    Set<String> leases = plans.current().longLeases();
+    leases.stream().filter(lease -> !longLeases.contains(lease)).forEach(LOG::warn);
+    longLeases = leases;
     Set<String> variables = new TreeSet<>(read.unusedVariables());
     if (!variables.equals(unused)) {
       Set<String> known = new TreeSet<>();

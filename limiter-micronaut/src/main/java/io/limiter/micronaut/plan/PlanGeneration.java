@@ -359,6 +359,19 @@ public final class PlanGeneration {
     return rules;
   }
 
+  /** The leases that are long for a log, of all policies that are planned by now, in words. */
+  public Set<String> longLeases() {
+    return policies().stream()
+        .map(OnMethod::policy)
+        .flatMap(
+            policy ->
+                Stream.concat(Stream.of(policy), policy.tiers().values().stream())
+                    .flatMap(each -> each.charges().stream())
+                    .flatMap(charge -> charge.longLease().stream())
+                    .map(("The policy '" + policy.name() + "': ")::concat))
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
   /** The methods, of those that are planned by now, whose plan is such; sorted. */
   public List<String> methods(Predicate<LimitPlan> some) {
     return all().filter(some).map(LimitPlan::method).sorted().toList();

@@ -7,10 +7,13 @@ import io.limiter.core.Subject;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.plan.CompletionPlan.ActualCost;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
+import java.time.Duration;
+import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -86,6 +89,23 @@ public record PlannedCharge(
     return new Charge(limit, subject.of(stack), stack, units, observed);
   }
 
+  /** What its lease costs under a log whose window is short for it, for a warning. */
+  public Optional<String> longLease() {
+    Duration lease = rules.lease();
+    return Stream.of(rules, anonymousRules)
+        .flatMap(stack -> stack.rules().stream())
+        .filter(rule -> rule instanceof SlidingWindowLogRule)
+        .min(Comparator.comparing(Rule::window))
+        .filter(rule -> !observed && lease.multipliedBy(50).compareTo(rule.window()) > 0)
+        .map(
+            rule ->
+                "the lease of %s is longer than 2 %% of the window of the rule '%s', so while it denies calls it may admit only %s %% of its count: shorten the lease, or raise the count"
+                    .formatted(
+                        lease,
+                        rule.name(),
+                        100 * rule.window().toNanos() / rule.window().plus(lease).toNanos()));
+  }
+
   /** The names of its rules, each once. */
   Set<String> ruleNames() {
     return Stream.of(rules, anonymousRules)
@@ -112,7 +132,7 @@ public record PlannedCharge(
         stack.rules().stream()
             .map(rule -> rule.withName(names.getOrDefault(rule.name(), rule.name())))
             .toList();
-    RuleStack renamed = RuleStack.of(rules).withCounting(stack.counting());
+    RuleStack renamed = RuleStack.of(rules).withCounting(stack.counting()).withLease(stack.lease());
     return stack.ban().map(renamed::withBan).orElse(renamed);
   }
 

@@ -88,6 +88,7 @@ final class PolicyPlanner {
     final Optional<Condition> condition;
     @Nullable Price price;
     @Nullable BanRule ban;
+    @Nullable Written<Duration> lease;
 
     Owned(Optional<Condition> condition) {
       this.condition = condition;
@@ -205,6 +206,7 @@ final class PolicyPlanner {
                 cost(members, Stream.concat(rules.stream(), others.stream()).toList()),
                 method == null ? Optional.empty() : resultCost(members, rules, method.streams())),
             ban(members, rules),
+            lease(members, rules),
             condition);
     if (!haveSameKinds(known, others) || !haveSameKinds(others, known)) {
       throw members.mistake(
@@ -283,6 +285,7 @@ final class PolicyPlanner {
       DenialText text,
       Price price,
       Optional<BanRule> ban,
+      Optional<Written<Duration>> lease,
       Optional<Condition> condition) {}
 
   private List<Named> anonymousRules(
@@ -536,6 +539,22 @@ final class PolicyPlanner {
     return new BanRule((int) violations, within, time, (int) growth, longest);
   }
 
+  private static Optional<Written<Duration>> lease(MemberSet policy, List<Named> rules) {
+    Optional<Written<Duration>> lease = policy.find(PolicyMember.LEASE);
+    if (lease.isEmpty() || lease.get().value().isZero()) {
+      return Optional.empty();
+    }
+    Duration time = lease.get().value();
+    if (time.compareTo(RuleStack.MIN_LEASE) < 0 || time.compareTo(Rule.MAX_LEASE) > 0) {
+      throw PolicyMember.LEASE.mistake(lease.get().origin());
+    }
+    if (rules.isEmpty()) {
+      policy.reject(
+          PolicyMember.LEASE, "there is no rule to take units from: add rules, or remove it");
+    }
+    return lease;
+  }
+
   /** The text of a ban for messages. */
   private static String text(BanRule ban) {
     return "%s within %s for %s%s"
@@ -589,6 +608,17 @@ final class PolicyPlanner {
           values.condition().map(Object::toString).orElse(""),
           "another @RateLimiter of this method counts the same subject under the same key with condition = \"%s\": use the same condition for both, or different keys"
               .formatted(known.condition.map(Object::toString).orElse("")));
+    }
+    if (values.lease().isPresent()) {
+      Written<Duration> lease = values.lease().get();
+      if (known.lease != null && !known.lease.value().equals(lease.value())) {
+        throw lease
+            .origin()
+            .mistake(
+                "another @RateLimiter of this method has lease = %s for the same subject: use the same lease for both, or a separate key for one of them"
+                    .formatted(known.lease.origin().value()));
+      }
+      known.lease = lease;
     }
     if (owner.kind == CountedCalls.IN_FLIGHT) {
       return known;
@@ -731,12 +761,31 @@ final class PolicyPlanner {
   }
 
   private RuleStack stack(Owner owner, Owned owned, List<Rule> rules) {
+    RuleStack stack;
     try {
-      RuleStack stack = RuleStack.of(rules).withCounting(owner.kind.counting());
-      return owned.ban == null ? stack : stack.withBan(owned.ban);
+      stack = RuleStack.of(rules).withCounting(owner.kind.counting());
+      stack = owned.ban == null ? stack : stack.withBan(owned.ban);
     } catch (IllegalArgumentException e) {
       throw Origin.annotated(description, "@RateRule", rules.stream().map(Rule::name).toList())
           .mistake(String.valueOf(e.getMessage()));
+    }
+    return owned.lease == null ? stack : leased(stack, owned.lease);
+  }
+
+  private static RuleStack leased(RuleStack stack, Written<Duration> lease) {
+    for (Rule rule : stack.rules()) {
+      if (rule.longestLease().compareTo(RuleStack.MIN_LEASE) < 0) {
+        throw lease
+            .origin()
+            .mistake(
+                "the rule '%s' allows no lease, since Redis has to decide each of its calls: remove the lease, or move the rule to a policy of its own"
+                    .formatted(rule.name()));
+      }
+    }
+    try {
+      return stack.withLease(lease.value());
+    } catch (IllegalArgumentException e) {
+      throw lease.origin().mistake(String.valueOf(e.getMessage()));
     }
   }
 

@@ -7,6 +7,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.exceptions.ConfigurationException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -14,8 +15,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Checks what methods share: a limit only with the same rules and ban, since each method would
- * count by its own.
+ * Checks what methods share: a limit only with the same rules, ban and lease, since each method
+ * would count by its own.
  */
 final class SharedLimits {
 
@@ -27,7 +28,8 @@ final class SharedLimits {
       Counting counting,
       List<Rule> rules,
       List<Rule> anonymousRules,
-      Optional<BanRule> ban) {}
+      Optional<BanRule> ban,
+      Duration lease) {}
 
   // Bounded by the annotations of the application.
   private final Map<String, Ruled> limits = new HashMap<>();
@@ -40,7 +42,7 @@ final class SharedLimits {
     Ruled sharer = limits.putIfAbsent(limit, new Ruled(charges, plan.method()));
     if (sharer != null && !sharer.charges.equals(charges)) {
       throw new ConfigurationException(
-          "%s: @RateLimiter.key = '%s' is shared with %s, whose rules, ban or subject differ: make them the same, or use different keys"
+          "%s: @RateLimiter.key = '%s' is shared with %s, whose rules, ban, lease or subject differ: make them the same, or use different keys"
               .formatted(plan.method(), limit, sharer.method));
     }
   }
@@ -56,7 +58,8 @@ final class SharedLimits {
                   planned.rules().counting(),
                   nameless(planned.rules()),
                   nameless(planned.anonymousRules()),
-                  planned.rules().ban()));
+                  planned.rules().ban(),
+                  planned.rules().lease()));
     }
     return counted;
   }

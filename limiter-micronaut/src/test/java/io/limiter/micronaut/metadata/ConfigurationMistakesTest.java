@@ -80,6 +80,7 @@ class ConfigurationMistakesTest {
         arguments("limiter.policies.sms.deadline", "-5s", "set it to 1 ms to 10 s"),
         arguments("limiter.policies.sms.deadline", "10001ms", "set it to 1 ms to 10 s"),
         arguments("limiter.policies.sms.deadline", "soon", "set it to 1 ms to 10 s, such as 100ms"),
+        arguments("limiter.policies.sms.lease", "soon", "set it to 10 ms to 10 s, such as 100ms"),
         arguments("limiter.policies.sms.observe", "maybe", "set it to true or false"),
         arguments("limiter.policies.sms.falback", "deny", "did you mean fallback?"),
         arguments("limiter.policies.sms", "deny", "write limiter.policies.<name>.fallback"),

@@ -56,7 +56,7 @@ class FactoryBeansTest {
     assertThatExceptionOfType(ConfigurationException.class)
         .isThrownBy(fast::call)
         .withMessageContaining(
-            "whose rules, ban or subject differ: make them the same, or use different keys");
+            "whose rules, ban, lease or subject differ: make them the same, or use different keys");
   }
 
   private static List<String> denied(Runnable call) {

@@ -4,8 +4,10 @@ package io.limiter.micronaut.metadata;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
 import io.limiter.micronaut.annotation.Ban;
+import io.limiter.micronaut.annotation.ConcurrencyLimit;
 import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.NoRateLimit;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -28,7 +30,12 @@ class PolicyMistakesTest extends MistakesContract {
           + "01234567890123456789012345678901234567890123456789012345678901234";
 
   private static final String ONE_KEY =
-      "whose rules, ban or subject differ: make them the same, or use different keys";
+      "whose rules, ban, lease or subject differ: make them the same, or use different keys";
+
+  private static final String LEASE = "set it to 10 ms to 10 s, such as 100ms, or to 0s for none";
+
+  private static final String NO_LEASE =
+      "allows no lease, since Redis has to decide each of its calls: remove the lease, or move the rule to a policy of its own";
 
   private static final String NAME_REMEDY =
       "use 1 to 128 printable ASCII characters, without space, quote or backslash";
@@ -224,6 +231,63 @@ class PolicyMistakesTest extends MistakesContract {
     void otherBanOfOneSubject() {}
   }
 
+  @Mistaken
+  static class Leases {
+
+    @Mistake("@RateLimiter.lease = soon: " + LEASE)
+    @RateLimiter(lease = "soon", rules = @RateRule)
+    void noDuration() {}
+
+    @Mistake("@RateLimiter.lease = 100: " + LEASE)
+    @RateLimiter(lease = "100", rules = @RateRule)
+    void noUnit() {}
+
+    @Mistake("@RateLimiter.lease = 9ms: " + LEASE)
+    @RateLimiter(lease = "9ms", rules = @RateRule)
+    void tooShort() {}
+
+    @Mistake("@RateLimiter.lease = 10001ms: " + LEASE)
+    @RateLimiter(lease = "10001ms", rules = @RateRule)
+    void tooLong() {}
+
+    @Mistake({"@RateLimiter.lease = #", "{…}", "it is read once, when the service starts"})
+    @RateLimiter(lease = "#{lease}", rules = @RateRule)
+    void expression(String lease) {}
+
+    @Mistake(
+        "@RateLimiter.lease = 2s: The rule '10-per-1s' has a lease of PT2S: use PT0.01S to PT1S")
+    @RateLimiter(lease = "2s", rules = @RateRule(time = 1))
+    void longerThanItsRuleAllows() {}
+
+    @Mistake("@RateLimiter.lease = 100ms: the rule '1-per-60s-queue-2' " + NO_LEASE)
+    @RateLimiter(
+        lease = "100ms",
+        rules = {@RateRule, @RateRule(count = 1, leakyBucket = @LeakyBucket(queue = 2))})
+    void waiting() {}
+
+    @Mistake("@RateLimiter.lease = 100ms: the rule '3-in-flight' " + NO_LEASE)
+    @RateLimiter(lease = "100ms", rules = @RateRule)
+    @ConcurrencyLimit(3)
+    void inFlight() {}
+
+    @Mistake({
+      "@RateLimiter.lease = 100ms: The rule '10-per-60s' counts FAILURES and has a lease",
+      "remove the lease"
+    })
+    @RateLimiter(lease = "100ms", rules = @RateRule(counts = Counts.FAILURES))
+    void byOutcome() {}
+
+    @Mistake("@RateLimiter.lease = 100ms: there is no rule to take units from: add rules")
+    @RateLimiter(lease = "100ms", preventDuplicate = true)
+    void onlyTheGuard() {}
+
+    @Mistake(
+        "@RateLimiter.lease = 100ms: another @RateLimiter of this method has lease = 1s for the same subject: use the same lease for both, or a separate key for one of them")
+    @RateLimiter(lease = "1s", rules = @RateRule(count = 1))
+    @RateLimiter(lease = "100ms", rules = @RateRule(count = 2))
+    void otherLeaseOfOneSubject() {}
+  }
+
   /** Each second method shares the key of the one before it. */
   @Mistaken
   static class SharedKeys {
@@ -247,6 +311,13 @@ class PolicyMistakesTest extends MistakesContract {
     @Mistake({"@RateLimiter.key = 'bans' is shared with ", ONE_KEY})
     @RateLimiter(key = "bans", rules = @RateRule, ban = @Ban(violations = 2))
     void otherBans(String phone) {}
+
+    @RateLimiter(key = "leases", lease = "1s", rules = @RateRule)
+    void leases() {}
+
+    @Mistake({"@RateLimiter.key = 'leases' is shared with ", ONE_KEY})
+    @RateLimiter(key = "leases", rules = @RateRule)
+    void otherLeases(String phone) {}
 
     @RateLimiter(key = "outcomes", rules = @RateRule(counts = Counts.FAILURES))
     void outcomes() {}

@@ -309,6 +309,10 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(custom = @Custom(Quiet.class), tokenBucket = @TokenBucket(refill = 5))
     void refillOfCustom() {}
 
+    @Mistake("@RateLimiter.lease = 1s: the rule '10-per-60s' allows no lease")
+    @RateLimiter(lease = "1s", rules = @RateRule(custom = @Custom(Quiet.class)))
+    void leaseOfCustom() {}
+
     @Mistake("@RateRule.custom.parameters = [1.0, Infinity]: use at most 8 finite numbers")
     @RateRule(
         custom =

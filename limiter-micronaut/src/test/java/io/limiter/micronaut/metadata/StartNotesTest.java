@@ -18,8 +18,12 @@ import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
 import java.io.InputStream;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * A client that chooses its subject may choose another each time: the log names at the start the
@@ -108,6 +112,30 @@ class StartNotesTest {
   @Test
   void withoutSuchMethodsNothingIsLogged() {
     assertThat(logged(Map.of("spec.name", "StartNotesTest.none"))).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1200ms, ", "2s, 96", "10s, 85"})
+  void aStartWarnsOfALeaseThatIsLongForALog(String lease, @Nullable Integer percent) {
+    List<String> lines =
+        logged(
+            Map.of(
+                "spec.name",
+                "StartNotesTest.none",
+                "limiter.policies.leased.lease",
+                lease,
+                "limiter.policies.leased.rules",
+                List.of(
+                    Map.of("count", 100, "time", "60s"),
+                    Map.of("count", 10, "time", "20s", "algorithm", "fixed-window"))));
+    if (percent == null) {
+      assertThat(lines).isEmpty();
+    } else {
+      assertThat(lines)
+          .containsExactly(
+              "WARN The policy 'leased': the lease of PT%s is longer than 2 %% of the window of the rule '100-per-60s', so while it denies calls it may admit only %s %% of its count: shorten the lease, or raise the count"
+                  .formatted(lease.toUpperCase(Locale.ROOT), percent));
+    }
   }
 
   private static List<String> logged(Map<String, Object> settings) {
