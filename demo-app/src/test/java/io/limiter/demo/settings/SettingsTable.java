@@ -733,6 +733,7 @@ final class SettingsTable {
         List.of(Map.of("count", 1, "time", "60s", "counts", "failures")));
     member(kind, "before-security", true, shown("before-security"), "true", "");
     member(kind, "early", true, shown("early"), "true", "");
+    member(kind, "lease", "100ms", shown("lease"), "100ms", "");
     member(
         kind,
         "anonymous-rules",
