@@ -57,6 +57,7 @@ class LeaseTest {
           routed: {lease: 1s, rules: [{count: 1000, time: 60s}]}
         routes:
           - {path: "/leased/routed", policy: routed}
+          - {path: "/leased/both", policy: routed}
         tier-lookup: {headers: [X-Tier]}
         tiers:
           gold:
@@ -89,6 +90,13 @@ class LeaseTest {
     @RateRule(count = COUNT, subject = "#{order.get('item')}")
     String items(@Body Map<String, String> order) {
       return "items";
+    }
+
+    /** Its rule has the name of that of the path, so one of them is renamed. */
+    @Get("/both")
+    @RateLimiter(value = "both", lease = "500ms", rules = @RateRule(count = COUNT))
+    String both() {
+      return "both";
     }
 
     @Get("/observed")
@@ -200,6 +208,32 @@ class LeaseTest {
         .stream()
         .mapToDouble(Counter::count)
         .sum();
+  }
+
+  /** A deployment costs no units. */
+  @Test
+  void anInstanceThatStopsGivesItsUnitsBack() {
+    try (TestServer other = start(Map.of())) {
+      long admitted;
+      try (TestServer one = start(Map.of())) {
+        List<HttpResponse<String>> answers = send(COUNT / 4, one, "/leased/fixed");
+        assertThat(deciders(answers)).containsKey("LEASE");
+        admitted = admitted(answers);
+      }
+
+      assertThat(field(other.get("/leased/fixed"), "RateLimit"))
+          .contains("r=%d;".formatted(COUNT - admitted - 1));
+    }
+  }
+
+  @Test
+  void aCallUnderTwoPoliciesSpendsTheLeasesOfBoth() {
+    try (TestServer server = start(Sources.yaml(SETTINGS))) {
+      List<HttpResponse<String>> answers = send(CALLS, server, "/leased/both");
+
+      assertThat(admitted(answers)).isBetween(COUNT / 2L, (long) COUNT);
+      assertThat(deciders(answers)).containsKeys("LEASE", "STORE");
+    }
   }
 
   @Test
