@@ -22,6 +22,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -51,6 +52,8 @@ public final class LeaseStore extends DelegatingStore {
   private final LongSupplier nanos;
   private final AtomicReferenceArray<@Nullable HotSubject> subjects =
       new AtomicReferenceArray<>(SUBJECTS);
+  private final LongAdder granted = new LongAdder();
+  private final LongAdder givenBack = new LongAdder();
 
   /**
    * @param store decides and grants
@@ -202,6 +205,16 @@ public final class LeaseStore extends DelegatingStore {
     }
   }
 
+  /** The units that the store has granted. */
+  public long granted() {
+    return granted.sum();
+  }
+
+  /** The granted units that went back to the store; the others were spent, or expired. */
+  public long givenBack() {
+    return givenBack.sum();
+  }
+
   /** Gives back what is left of all leases, so that a deployment does not lose it. */
   @Override
   public void close() {
@@ -317,21 +330,32 @@ public final class LeaseStore extends DelegatingStore {
       }
       LimitRequest request =
           new LimitRequest(policy, List.of(charge.withCost(wanted)), Optional.empty());
-      CompletionStage<Grant> granted;
+      CompletionStage<Grant> asked;
       try {
-        granted = store.lease(request, stack.lease());
+        asked = store.lease(request, stack.lease());
       } catch (RuntimeException failed) { // of a custom store; its decisions report the failure
         ended(nowNanos);
         return;
       }
-      granted.whenComplete(
+      asked.whenComplete(
           (grant, failure) -> {
             if (failure == null && grant.isGranted()) {
-              add(new Lease(grant, wanted, nowNanos, nanos));
+              granted.add(wanted);
+              add(new Lease(counted(grant), wanted, nowNanos, nanos));
               asking.set(false);
             } else {
               ended(nanos.getAsLong());
             }
+          });
+    }
+
+    private Grant counted(Grant grant) {
+      return new Grant(
+          grant.verdict(),
+          grant.micros(),
+          some -> {
+            givenBack.add(some);
+            return grant.giveBack().apply(some);
           });
     }
 

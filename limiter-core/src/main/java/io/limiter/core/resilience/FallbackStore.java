@@ -367,5 +367,13 @@ public final class FallbackStore extends DelegatingStore {
      * @param entries the number of its entries now
      */
     default void cached(IntSupplier entries) {}
+
+    /**
+     * Leases were put in front of the store.
+     *
+     * @param granted the units that the store has granted until now
+     * @param givenBack how many of them went back to the store
+     */
+    default void leased(LongSupplier granted, LongSupplier givenBack) {}
   }
 }

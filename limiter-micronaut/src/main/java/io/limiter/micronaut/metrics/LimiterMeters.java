@@ -44,6 +44,7 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -101,6 +102,9 @@ final class LimiterMeters
   /** Null without a deny cache. */
   private volatile @Nullable IntSupplier cachedDenials;
 
+  /** By their tag {@code state}; empty without Redis. */
+  private final Map<String, LongSupplier> leasedUnits = new ConcurrentHashMap<>();
+
   /** Null until the application has started, and after its end. */
   private volatile @Nullable MeterRegistry registry;
 
@@ -134,6 +138,13 @@ final class LimiterMeters
     if (denials != null) {
       gauge(meters, "limiter.deny.cache", "Entries of the deny cache", denials::getAsInt);
     }
+    leasedUnits.forEach(
+        (state, units) ->
+            states.add(
+                FunctionCounter.builder("limiter.lease.units", units, LongSupplier::getAsLong)
+                    .tag("state", state)
+                    .description("Units that Redis has granted in advance, or got back")
+                    .register(meters)));
     beans
         .findBean(SettingsShare.class)
         .filter(SettingsShare::isShared)
@@ -219,6 +230,12 @@ final class LimiterMeters
       store.set(index, timer);
     }
     timer.record(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public void leased(LongSupplier granted, LongSupplier givenBack) {
+    leasedUnits.put("granted", granted);
+    leasedUnits.put("returned", givenBack);
   }
 
   @Override

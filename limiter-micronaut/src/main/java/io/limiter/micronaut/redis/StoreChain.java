@@ -45,7 +45,7 @@ record StoreChain(
    * @param firstAttempt calls wait for its end, at most for {@code longest}
    */
   LimitStore overRedis(LimitStore redis, CompletionStage<?> firstAttempt, Duration longest) {
-    return cached(
+    LeaseStore leases =
         new LeaseStore(
             new FallbackStore(
                     redis,
@@ -56,8 +56,9 @@ record StoreChain(
                     System::nanoTime,
                     listeners,
                     LoggerFactory.getLogger(FallbackStore.class))
-                .whileConnecting(firstAttempt, longest)),
-        listeners);
+                .whileConnecting(firstAttempt, longest));
+    listeners.forEach(listener -> listener.leased(leases::granted, leases::givenBack));
+    return cached(leases, listeners);
   }
 
   /**

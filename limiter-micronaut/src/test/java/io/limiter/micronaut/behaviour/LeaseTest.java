@@ -189,6 +189,9 @@ class LeaseTest {
       assertThat(deciders).containsKeys("LEASE", "STORE").doesNotContainKey("FALLBACK");
       assertThat(counted(one, policy) + counted(other, policy))
           .isEqualTo(deciders.get("LEASE").doubleValue());
+      double spent = deciders.get("LEASE").doubleValue();
+      assertThat(units(one, "granted") + units(other, "granted")).isGreaterThanOrEqualTo(spent);
+      assertThat(units(one, "returned")).isLessThan(units(one, "granted"));
 
       HttpResponse<String> denied = one.get("/leased/" + policy);
       assertThat(denied.statusCode()).isEqualTo(429);
@@ -224,6 +227,15 @@ class LeaseTest {
       assertThat(field(other.get("/leased/fixed"), "RateLimit"))
           .contains("r=%d;".formatted(COUNT - admitted - 1));
     }
+  }
+
+  private static double units(TestServer server, String state) {
+    return server
+        .bean(MeterRegistry.class)
+        .get("limiter.lease.units")
+        .tag("state", state)
+        .functionCounter()
+        .count();
   }
 
   @Test
