@@ -5,6 +5,7 @@ import io.limiter.benchmarks.check.CheckMode;
 import io.limiter.benchmarks.cold.ColdMode;
 import io.limiter.benchmarks.engine.BatchMode;
 import io.limiter.benchmarks.engine.EngineMode;
+import io.limiter.benchmarks.engine.HotMode;
 import io.limiter.benchmarks.http.HttpMode;
 import io.limiter.benchmarks.incident.IncidentMode;
 import io.limiter.benchmarks.memory.MemoryMode;
@@ -28,6 +29,7 @@ public final class Benchmarks {
       List.of(
           new EngineMode(),
           new BatchMode(),
+          new HotMode(),
           new MemoryMode(),
           new HttpMode(),
           new StartupMode(),

@@ -65,6 +65,15 @@ class ModesTest {
   }
 
   @Test
+  void decisionsByLeasesAreMeasuredBesideThoseOfRedisAndNeverGoOverTheCount() throws Exception {
+    assertThat(run("hot"))
+        .contains("### One subject, nothing denied", "| fixed window, leased |")
+        .contains("### One subject, up to the count", "| log, leased, 10,000 |")
+        .contains("### One decision, one thread", "| a decision by a lease |")
+        .doesNotContain("≤ 0: missed");
+  }
+
+  @Test
   void theStoreInMemoryIsMeasuredBesideItsPeers() throws Exception {
     assertThat(run("memory"))
         .contains("### Decisions in memory, all admitted, 1 subject, 1 thread")

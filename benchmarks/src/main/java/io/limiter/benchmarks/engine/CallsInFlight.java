@@ -4,6 +4,7 @@ package io.limiter.benchmarks.engine;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -11,7 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Calls without a pause, with a fixed number in flight: each completion starts the next call on its
- * thread. The client's own processor time is a part of the measurement.
+ * thread. Calls that are answered at once go on elsewhere, so that they do not keep that thread
+ * from its work. The client's own processor time is a part of the measurement.
  */
 final class CallsInFlight {
 
@@ -21,15 +23,18 @@ final class CallsInFlight {
   private final int subjects;
   private final long calls;
   private final long end;
+  private final Executor threads;
   private final AtomicInteger next = new AtomicInteger();
   private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
   private final CountDownLatch running;
 
-  private CallsInFlight(Contender.Call call, int subjects, int inFlight, long calls, long end) {
+  private CallsInFlight(
+      Contender.Call call, int subjects, int inFlight, long calls, long end, Executor threads) {
     this.call = call;
     this.subjects = subjects;
     this.calls = calls;
     this.end = end;
+    this.threads = threads;
     this.running = new CountDownLatch(inFlight);
   }
 
@@ -49,20 +54,29 @@ final class CallsInFlight {
   /** Calls for some time, by subjects in turn. */
   static Done during(Duration time, int inFlight, int subjects, Contender.Call call)
       throws Exception {
-    return run(call, subjects, inFlight, Integer.MAX_VALUE, time);
+    return during(time, inFlight, subjects, call, Runnable::run);
+  }
+
+  /** The same, where these threads begin, and make the calls that are answered at once. */
+  static Done during(
+      Duration time, int inFlight, int subjects, Contender.Call call, Executor threads)
+      throws Exception {
+    return run(call, subjects, inFlight, Integer.MAX_VALUE, time, threads);
   }
 
   /** This number of calls, by subjects in turn. */
   static Done times(int calls, int inFlight, int subjects, Contender.Call call) throws Exception {
-    return run(call, subjects, inFlight, calls, Duration.ofHours(1));
+    return run(call, subjects, inFlight, calls, Duration.ofHours(1), Runnable::run);
   }
 
-  private static Done run(Contender.Call call, int subjects, int inFlight, int calls, Duration time)
+  private static Done run(
+      Contender.Call call, int subjects, int inFlight, int calls, Duration time, Executor threads)
       throws Exception {
     long begin = System.nanoTime();
-    CallsInFlight load = new CallsInFlight(call, subjects, inFlight, calls, begin + time.toNanos());
+    CallsInFlight load =
+        new CallsInFlight(call, subjects, inFlight, calls, begin + time.toNanos(), threads);
     for (int i = 0; i < inFlight; i++) {
-      load.go();
+      threads.execute(() -> load.go(true));
     }
     boolean ended = load.running.await(time.toSeconds() + PATIENCE_SECONDS, TimeUnit.SECONDS);
     long nanos = System.nanoTime() - begin;
@@ -74,8 +88,8 @@ final class CallsInFlight {
     return new Done(Math.min(load.next.get() - (long) inFlight, calls), nanos);
   }
 
-  /** Starts calls until one is not answered at once. */
-  private void go() {
+  /** Starts calls until one is not answered at once, or, on a foreign thread, until one is. */
+  private void go(boolean own) {
     while (true) {
       int number = next.getAndIncrement();
       if (number >= calls || failure.get() != null || System.nanoTime() - end > 0) {
@@ -95,8 +109,12 @@ final class CallsInFlight {
                   if (failed != null) {
                     failure.compareAndSet(null, failed);
                   }
-                  go();
+                  go(false);
                 });
+        return;
+      }
+      if (!own) {
+        threads.execute(() -> go(true));
         return;
       }
     }

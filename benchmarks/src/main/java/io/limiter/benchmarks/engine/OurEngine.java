@@ -69,6 +69,10 @@ final class OurEngine implements AutoCloseable {
     return limiter;
   }
 
+  RedisStore store() {
+    return store;
+  }
+
   /** Whether a contender of this name is the limiter. */
   static boolean isOurs(String name) {
     return name.equals(IN_FLIGHT)
@@ -78,7 +82,7 @@ final class OurEngine implements AutoCloseable {
   List<Contender> contenders() {
     List<Contender> all = new ArrayList<>();
     RedisClusterAsyncCommands<byte[], byte[]> commands = connection.commands();
-    all.add(Contender.of(PING, subject -> commands.ping()).withPlain("ping"));
+    all.add(ping());
     all.add(nothing(commands));
     for (Policy policy : Stacks.all()) {
       LimitRequest[] requests = requests(policy);
@@ -97,6 +101,10 @@ final class OurEngine implements AutoCloseable {
     all.add(
         sortedSet(SORTED_SET_FULL, "sorted-set-full.lua", ScriptOutputType.MULTI, commands, false));
     return all;
+  }
+
+  Contender ping() {
+    return Contender.of(PING, subject -> connection.commands().ping()).withPlain("ping");
   }
 
   /** Checks that Redis decided and admitted the call: measuring denied calls would be useless. */

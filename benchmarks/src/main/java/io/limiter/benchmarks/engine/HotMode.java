@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.engine;
+
+import com.sun.management.ThreadMXBean;
+import io.limiter.benchmarks.BenchRedis;
+import io.limiter.benchmarks.Goal;
+import io.limiter.benchmarks.Mode;
+import io.limiter.benchmarks.Options;
+import io.limiter.benchmarks.RedisTime;
+import io.limiter.benchmarks.Report;
+import io.limiter.benchmarks.Spread;
+import io.limiter.benchmarks.Table;
+import io.limiter.benchmarks.Turns;
+import io.limiter.core.DecidedBy;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Limiter;
+import io.limiter.core.Policy;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.lease.LeaseStore;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.SlidingWindowLogRule;
+import io.limiter.core.rule.TokenBucketRule;
+import java.lang.management.ManagementFactory;
+import java.time.Duration;
+import java.time.ZoneOffset;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+
+/** One hot subject: decisions by leases, beside those that Redis decides one by one. */
+public final class HotMode implements Mode {
+
+  private static final int THREADS = Runtime.getRuntime().availableProcessors();
+  private static final long PLENTY = 1_000_000_000;
+  private static final Duration LONG = Duration.ofSeconds(10);
+  private static final long FEW = 500_000;
+  private static final long LOGGED = 10_000;
+
+  private static final String RATE = "decisions/s";
+  private static final String SCRIPTS = "scripts/s";
+  private static final String ADMITTED = "admitted ÷ count";
+  private static final String OVER = "over the count";
+  private static final String NANOS = "ns";
+  private static final String BYTES = "bytes";
+  private static final String CLOCK = "System.nanoTime()";
+  private static final String LEAST = "System.nanoTime() and AtomicLong.addAndGet";
+  private static final String LOCAL = "a decision by a lease";
+
+  private static final double OF_EXACT = 10;
+  private static final double MOST_SCRIPTS = 1_000;
+  private static final double OF_COUNT = 0.98;
+  private static final double MOST_NANOS = 150;
+  private static final double MOST_BYTES = 200;
+
+  /** Local decisions between two readings of the clock. */
+  private static final int SOME = 1_000;
+
+  /** Results are kept here, so that the compiler cannot leave them out. */
+  private static volatile Object kept = 0;
+
+  /** How admissions under a rule are checked. */
+  private interface Check {
+    Admissions.Found of(Admissions admissions, long count, Duration window);
+  }
+
+  /** A kind of rule, by its count and its window. */
+  private record Kind(String name, long biting, Check check, Rules rules) {
+
+    interface Rules {
+      Rule of(long count, Duration window);
+    }
+  }
+
+  private static final List<Kind> KINDS =
+      List.of(
+          new Kind(
+              "fixed window",
+              FEW,
+              Admissions::ofWindows,
+              (count, window) -> FixedWindowRule.aligned(count, window, ZoneOffset.UTC)),
+          new Kind(
+              "token bucket",
+              FEW,
+              Admissions::ofBucket,
+              (count, window) -> TokenBucketRule.of(count, count, window)),
+          new Kind(
+              "sliding window counter", FEW, Admissions::ofWindows, SlidingWindowCounterRule::of),
+          new Kind("log", LOGGED, Admissions::ofIntervals, SlidingWindowLogRule::of));
+
+  @Override
+  public String name() {
+    return "hot";
+  }
+
+  @Override
+  public String help() {
+    return "one hot subject: decisions by leases beside those of Redis, and what is admitted";
+  }
+
+  @Override
+  public void run(Options options, Report report) throws Exception {
+    report.library("io.lettuce", "lettuce-core");
+    ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+    try (BenchRedis redis = BenchRedis.open(options, report);
+        OurEngine ours = OurEngine.open(redis, 1)) {
+      Duration window = options.quick() ? Duration.ofMillis(100) : Duration.ofSeconds(1);
+      Run run = new Run(redis, ours, threads, options, window, window.dividedBy(10));
+      report.table(run.rates());
+      report.table(run.biting());
+      report.table(run.local());
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  /** The measurements of one run. */
+  private record Run(
+      BenchRedis redis,
+      OurEngine ours,
+      ExecutorService threads,
+      Options options,
+      Duration window,
+      Duration lease) {
+
+    private static String leasedName(Kind kind) {
+      return kind.name() + ", leased";
+    }
+
+    /** Nothing is denied. */
+    Table rates() throws Exception {
+      Turns turns = new Turns(options);
+      Contender ping = ours.ping();
+      turns.add(ping.name(), () -> rate(options.time(), ping.call()));
+      List<Kind> kinds = KINDS.stream().filter(kind -> kind.biting() != LOGGED).toList();
+      for (Kind kind : kinds) {
+        Rule rule = kind.rules().of(PLENTY, LONG);
+        turns.add(kind.name(), () -> rate(options.time(), admitted(ours.limiter(), request(rule))));
+        turns.add(leasedName(kind), () -> rate(options.time(), admitted(leased(), request(rule))));
+      }
+      Turns.Results found = turns.run();
+      Table table =
+          new Table(
+                  "One subject, nothing denied",
+                  "what",
+                  RATE,
+                  "÷ exact",
+                  "goal",
+                  "÷ PING",
+                  SCRIPTS,
+                  "goal of scripts/s")
+              .moreIsBetter(RATE, "÷ exact", "÷ PING")
+              .yardsticks(List.of(ping.name()));
+      table.row(ping.name(), found.value(ping.name(), RATE), "", "", "", "", "");
+      for (Kind kind : kinds) {
+        Spread scripts = found.value(leasedName(kind), SCRIPTS);
+        Spread ratio = found.ratio(leasedName(kind), kind.name(), RATE);
+        table.row(
+            kind.name(),
+            found.value(kind.name(), RATE),
+            "",
+            "",
+            found.ratio(kind.name(), ping.name(), RATE),
+            found.value(kind.name(), SCRIPTS),
+            "");
+        table.row(
+            leasedName(kind),
+            found.value(leasedName(kind), RATE),
+            ratio,
+            Goal.atLeast(OF_EXACT, ratio),
+            found.ratio(leasedName(kind), ping.name(), RATE),
+            scripts,
+            Goal.atMost(MOST_SCRIPTS, scripts));
+      }
+      return table.note(
+          "%s threads keep %s calls in flight on one connection. %,d in %s s; leases of %s ms. Decisions that Redis makes share commands. Client and Redis share the machine."
+              .formatted(
+                  THREADS, Comparison.IN_FLIGHT, PLENTY, LONG.toSeconds(), lease.toMillis()));
+    }
+
+    /** The count is what ends admissions. */
+    Table biting() throws Exception {
+      Turns turns = new Turns(options);
+      for (Kind kind : KINDS) {
+        Rule rule = kind.rules().of(kind.biting(), window);
+        turns.add(kind.name(), () -> admissions(kind, ours.limiter(), request(rule)));
+        turns.add(leasedName(kind), () -> admissions(kind, leased(), request(rule)));
+      }
+      Turns.Results found = turns.run();
+      Table table =
+          new Table(
+                  "One subject, up to the count",
+                  "what",
+                  ADMITTED,
+                  "goal",
+                  OVER,
+                  "goal: none over",
+                  RATE,
+                  "÷ exact",
+                  SCRIPTS)
+              .moreIsBetter(ADMITTED)
+              .lessIsBetter(OVER);
+      for (Kind kind : KINDS) {
+        for (String name : List.of(kind.name(), leasedName(kind))) {
+          boolean leased = !name.equals(kind.name());
+          Spread admitted = found.value(name, ADMITTED);
+          double over = found.value(name, OVER).max();
+          table.row(
+              "%s, %,d".formatted(name, kind.biting()),
+              admitted,
+              leased ? Goal.atLeast(OF_COUNT, admitted) : "",
+              over,
+              Goal.atMost(0, Spread.of(List.of(over))),
+              found.value(name, RATE),
+              leased ? found.ratio(name, kind.name(), RATE) : "",
+              found.value(name, SCRIPTS));
+        }
+      }
+      return table.note(
+          "Counts in %s ms. Admitted is the mean of all intervals of a window after the first. Over the count are the most of any window (of a log: interval; of a bucket: interval of any length) in any round, by the times of the calls; a call that spans a border counts for nobody. Where a count is reached, Redis decides each further call, so decisions/s are mostly denials."
+              .formatted(window.toMillis()));
+    }
+
+    private Map<String, Double> admissions(Kind kind, Limiter limiter, LimitRequest request)
+        throws Exception {
+      Duration time = options.time().multipliedBy(3).plus(window);
+      redis.deleteKeys();
+      Admissions admissions = Admissions.by(redis, time);
+      Map<String, Double> figures =
+          new LinkedHashMap<>(
+              rate(
+                  time,
+                  subject -> {
+                    long began = System.nanoTime();
+                    return then(
+                        limiter.acquire(request).toCompletableFuture(),
+                        verdict -> {
+                          if (verdict.allowed()) {
+                            admissions.add(began, System.nanoTime());
+                          }
+                        });
+                  }));
+      Admissions.Found found = kind.check().of(admissions, kind.biting(), window);
+      figures.put(ADMITTED, found.admitted());
+      figures.put(OVER, found.over());
+      return figures;
+    }
+
+    private Map<String, Double> rate(Duration time, Contender.Call call) throws Exception {
+      redis.deleteKeys();
+      RedisTime before = RedisTime.read(redis.commands());
+      CallsInFlight.Done done = CallsInFlight.during(time, Comparison.IN_FLIGHT, 1, call, threads);
+      RedisTime spent = RedisTime.read(redis.commands()).minus(before);
+      return Map.of(
+          RATE, done.perSecond(), SCRIPTS, (double) spent.scripts() * 1e9 / (double) done.nanos());
+    }
+
+    private Limiter leased() {
+      return new Limiter(new LeaseStore(ours.store()));
+    }
+
+    private LimitRequest request(Rule rule) {
+      Policy policy = Policy.of("hot", rule);
+      policy = policy.withStacks(List.of(policy.stacks().get(0).withLease(lease)));
+      return LimitRequest.of(policy, new Subject("user", "user-1"));
+    }
+
+    private static Contender.Call admitted(Limiter limiter, LimitRequest request) {
+      return subject ->
+          then(
+              limiter.acquire(request).toCompletableFuture(),
+              verdict -> {
+                if (!verdict.allowed()) {
+                  throw new IllegalStateException("A call was denied: measure for a shorter time");
+                }
+              });
+    }
+
+    /** As thenAccept, without another future if the verdict is there. */
+    private static CompletableFuture<?> then(
+        CompletableFuture<Verdict> answer, Consumer<Verdict> action) {
+      if (!answer.isDone()) {
+        return answer.thenAccept(action);
+      }
+      action.accept(answer.join());
+      return answer;
+    }
+
+    /** One thread, with a lease in hand. */
+    Table local() throws Exception {
+      LimitRequest request = request(FixedWindowRule.of(PLENTY, LONG));
+      AtomicLong units = new AtomicLong(Long.MAX_VALUE);
+      Turns turns = new Turns(options);
+      turns.add(CLOCK, () -> loop(() -> System.nanoTime() != 0));
+      turns.add(LEAST, () -> loop(() -> System.nanoTime() != units.addAndGet(-1)));
+      turns.add(
+          LOCAL,
+          () -> {
+            redis.deleteKeys();
+            Limiter limiter = leased();
+            return loop(
+                () -> {
+                  CompletableFuture<Verdict> answer =
+                      limiter.acquire(request).toCompletableFuture();
+                  kept = answer;
+                  return answer.join().decidedBy() == DecidedBy.LEASE;
+                });
+          });
+      Turns.Results found = turns.run();
+      Table table =
+          new Table("One decision, one thread", "what", NANOS, "÷ least", BYTES, "goals")
+              .lessIsBetter(NANOS, "÷ least", BYTES)
+              .yardsticks(List.of(CLOCK, LEAST));
+      for (String name : found.names()) {
+        Spread nanos = found.value(name, NANOS);
+        Spread bytes = found.value(name, BYTES);
+        table.row(
+            name,
+            nanos,
+            found.ratio(name, LEAST, NANOS),
+            bytes,
+            name.equals(LOCAL)
+                ? Goal.atMost(MOST_NANOS, nanos) + ", " + Goal.atMost(MOST_BYTES, bytes)
+                : "");
+      }
+      return table.note(
+          "Least: the clock and one atomic number, without which no lease can be spent safely. Bytes are those that the thread has allocated.");
+    }
+
+    /** The action's time and allocations, in loops in which it always returned true. */
+    private Map<String, Double> loop(BooleanSupplier action) {
+      ThreadMXBean thread = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+      long end = System.nanoTime() + options.time().toNanos();
+      long nanos = 0;
+      long bytes = 0;
+      long times = 0;
+      while (times == 0 || System.nanoTime() - end < 0) {
+        long before = thread.getCurrentThreadAllocatedBytes();
+        long begin = System.nanoTime();
+        boolean all = true;
+        for (int i = 0; i < SOME; i++) {
+          all &= action.getAsBoolean();
+        }
+        if (all) {
+          nanos += System.nanoTime() - begin;
+          bytes += thread.getCurrentThreadAllocatedBytes() - before;
+          times += SOME;
+        }
+      }
+      return Map.of(NANOS, (double) nanos / times, BYTES, (double) bytes / times);
+    }
+  }
+}
