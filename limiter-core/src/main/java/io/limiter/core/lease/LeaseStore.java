@@ -283,6 +283,9 @@ public final class LeaseStore extends DelegatingStore {
         }
         if (lease.compareAndSet(current, next)) {
           current.retire();
+          if (next == null && current.next != null) { // it was added just now
+            lease.compareAndSet(null, current.next);
+          }
         }
         current = lease.get();
       }
@@ -316,6 +319,11 @@ public final class LeaseStore extends DelegatingStore {
     private void ask(Policy policy, Charge charge, List<RuleVerdict> rules, double demand) {
       long nowNanos = nanos.getAsLong();
       if (nowNanos - notBeforeNanos < 0 || !asking.compareAndSet(false, true)) {
+        return;
+      }
+      Lease current = lease.get();
+      if (current != null && current.next != null) { // it was granted since the caller has looked
+        asking.set(false);
         return;
       }
       double most = Math.min(demand, stack.logs() > 0 ? LOGGED_UNITS : Charge.MAX_COST);
@@ -365,16 +373,21 @@ public final class LeaseStore extends DelegatingStore {
       asking.set(false);
     }
 
-    /** Adds a lease behind the present one; only one is asked for at a time. */
+    /**
+     * Adds a lease behind the present one, which has no next one: only one is asked for at once.
+     */
     private void add(Lease granted) {
       Lease current = lease.get();
-      if (current != null && !current.isOver(nanos.getAsLong())) {
-        current.next = granted;
-        if (lease.get() == null) { // the present one has ended just now
+      while (current != granted) {
+        if (current == null) {
           lease.compareAndSet(null, granted);
+        } else {
+          current.next = granted;
+          if (lease.get() == current) {
+            break; // so whoever ends it finds the next one
+          }
         }
-      } else if (lease.compareAndSet(current, granted) && current != null) {
-        current.retire();
+        current = lease.get();
       }
       Consumer<Lease> action = ending;
       if (action != null) {

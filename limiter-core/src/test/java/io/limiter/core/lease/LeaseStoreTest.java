@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.lease;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -34,11 +36,15 @@ import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -261,6 +267,50 @@ class LeaseStoreTest {
     closed.close();
 
     assertThat(remaining(call)).isEqualTo(1_000 - calls);
+  }
+
+  /** Grants arrive late, on another thread, while several threads spend and refund. */
+  @Test
+  void noUnitIsLost() throws InterruptedException {
+    int count = 1_000_000_000;
+    LimitRequest call = call(FixedWindowRule.of(count, Duration.ofHours(1)));
+    ScheduledExecutorService grants = Executors.newScheduledThreadPool(1);
+    DelegatingStore late =
+        new DelegatingStore(memory) {
+          @Override
+          public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
+            Executor later = CompletableFuture.delayedExecutor(1, MILLISECONDS, grants);
+            return store.lease(units, time).thenApplyAsync(grant -> grant, later);
+          }
+
+          @Override
+          public void close() {}
+        };
+    LeaseStore leases = new LeaseStore(late);
+    AtomicLong admitted = new AtomicLong();
+    AtomicLong spent = new AtomicLong();
+    List<Thread> threads = new ArrayList<>();
+    for (int t = 0; t < 4; t++) {
+      threads.add(
+          new Thread(
+              () -> {
+                for (int i = 0; i < 200_000; i++) {
+                  Verdict verdict = leases.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+                  spent.addAndGet(verdict.decidedBy() == DecidedBy.LEASE ? 1 : 0);
+                  admitted.addAndGet(i % 50 == 0 ? 1 - refund(verdict) : 1);
+                }
+              }));
+    }
+    threads.forEach(Thread::start);
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    leases.close();
+    grants.shutdown();
+    assertThat(grants.awaitTermination(10, SECONDS)).isTrue();
+
+    assertThat(spent.get()).as("spent by leases").isGreaterThan(100_000);
+    assertThat(remaining(call)).isEqualTo(count - admitted.get());
   }
 
   private static final class Unclosed extends DelegatingStore {

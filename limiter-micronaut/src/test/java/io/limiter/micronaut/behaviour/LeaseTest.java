@@ -225,7 +225,7 @@ class LeaseTest {
       }
 
       assertThat(field(other.get("/leased/fixed"), "RateLimit"))
-          .contains("r=%d;".formatted(COUNT - admitted - 1));
+          .contains("r=" + (COUNT - admitted - 1) + ";");
     }
   }
 
