@@ -20,6 +20,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.lease.LeaseStore;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
@@ -44,6 +45,7 @@ public final class HotMode implements Mode {
   private static final Duration LONG = Duration.ofSeconds(10);
   private static final long FEW = 500_000;
   private static final long LOGGED = 10_000;
+  private static final int LEASES = 10;
 
   private static final String RATE = "decisions/s";
   private static final String SCRIPTS = "scripts/s";
@@ -72,8 +74,13 @@ public final class HotMode implements Mode {
     Admissions.Found of(Admissions admissions, long count, Duration window);
   }
 
-  /** A kind of rule, by its count and its window. */
-  private record Kind(String name, long biting, Check check, Rules rules) {
+  /**
+   * A kind of rule, by its count and its window.
+   *
+   * @param biting a count that ends admissions
+   * @param leases how many follow one another in a window of this count
+   */
+  private record Kind(String name, long biting, int leases, Check check, Rules rules) {
 
     interface Rules {
       Rule of(long count, Duration window);
@@ -85,16 +92,28 @@ public final class HotMode implements Mode {
           new Kind(
               "fixed window",
               FEW,
+              LEASES,
               Admissions::ofWindows,
               (count, window) -> FixedWindowRule.aligned(count, window, ZoneOffset.UTC)),
           new Kind(
               "token bucket",
               FEW,
+              LEASES,
               Admissions::ofBucket,
               (count, window) -> TokenBucketRule.of(count, count, window)),
           new Kind(
-              "sliding window counter", FEW, Admissions::ofWindows, SlidingWindowCounterRule::of),
-          new Kind("log", LOGGED, Admissions::ofIntervals, SlidingWindowLogRule::of));
+              "sliding window counter",
+              FEW,
+              LEASES,
+              Admissions::ofWindows,
+              SlidingWindowCounterRule::of),
+          new Kind("log", LOGGED, LEASES, Admissions::ofIntervals, SlidingWindowLogRule::of),
+          new Kind(
+              "log, short leases",
+              LOGGED,
+              10 * LEASES,
+              Admissions::ofIntervals,
+              SlidingWindowLogRule::of));
 
   @Override
   public String name() {
@@ -113,7 +132,7 @@ public final class HotMode implements Mode {
     try (BenchRedis redis = BenchRedis.open(options, report);
         OurEngine ours = OurEngine.open(redis, 1)) {
       Duration window = options.quick() ? Duration.ofMillis(100) : Duration.ofSeconds(1);
-      Run run = new Run(redis, ours, threads, options, window, window.dividedBy(10));
+      Run run = new Run(redis, ours, threads, options, window);
       report.table(run.rates());
       report.table(run.biting());
       report.table(run.local());
@@ -124,12 +143,12 @@ public final class HotMode implements Mode {
 
   /** The measurements of one run. */
   private record Run(
-      BenchRedis redis,
-      OurEngine ours,
-      ExecutorService threads,
-      Options options,
-      Duration window,
-      Duration lease) {
+      BenchRedis redis, OurEngine ours, ExecutorService threads, Options options, Duration window) {
+
+    private Duration lease(int leases) {
+      Duration time = window.dividedBy(leases);
+      return time.compareTo(RuleStack.MIN_LEASE) < 0 ? RuleStack.MIN_LEASE : time;
+    }
 
     private static String leasedName(Kind kind) {
       return kind.name() + ", leased";
@@ -143,8 +162,12 @@ public final class HotMode implements Mode {
       List<Kind> kinds = KINDS.stream().filter(kind -> kind.biting() != LOGGED).toList();
       for (Kind kind : kinds) {
         Rule rule = kind.rules().of(PLENTY, LONG);
-        turns.add(kind.name(), () -> rate(options.time(), admitted(ours.limiter(), request(rule))));
-        turns.add(leasedName(kind), () -> rate(options.time(), admitted(leased(), request(rule))));
+        turns.add(
+            kind.name(),
+            () -> rate(options.time(), admitted(ours.limiter(), request(rule, kind.leases()))));
+        turns.add(
+            leasedName(kind),
+            () -> rate(options.time(), admitted(leased(), request(rule, kind.leases()))));
       }
       Turns.Results found = turns.run();
       Table table =
@@ -183,7 +206,11 @@ public final class HotMode implements Mode {
       return table.note(
           "%s threads keep %s calls in flight on one connection. %,d in %s s; leases of %s ms. Decisions that Redis makes share commands. Client and Redis share the machine."
               .formatted(
-                  THREADS, Comparison.IN_FLIGHT, PLENTY, LONG.toSeconds(), lease.toMillis()));
+                  THREADS,
+                  Comparison.IN_FLIGHT,
+                  PLENTY,
+                  LONG.toSeconds(),
+                  lease(LEASES).toMillis()));
     }
 
     /** The count is what ends admissions. */
@@ -191,8 +218,9 @@ public final class HotMode implements Mode {
       Turns turns = new Turns(options);
       for (Kind kind : KINDS) {
         Rule rule = kind.rules().of(kind.biting(), window);
-        turns.add(kind.name(), () -> admissions(kind, ours.limiter(), request(rule)));
-        turns.add(leasedName(kind), () -> admissions(kind, leased(), request(rule)));
+        turns.add(
+            kind.name(), () -> admissions(kind, ours.limiter(), request(rule, kind.leases())));
+        turns.add(leasedName(kind), () -> admissions(kind, leased(), request(rule, kind.leases())));
       }
       Turns.Results found = turns.run();
       Table table =
@@ -212,21 +240,22 @@ public final class HotMode implements Mode {
         for (String name : List.of(kind.name(), leasedName(kind))) {
           boolean leased = !name.equals(kind.name());
           Spread admitted = found.value(name, ADMITTED);
-          double over = found.value(name, OVER).max();
+          long over = (long) found.value(name, OVER).max();
           table.row(
               "%s, %,d".formatted(name, kind.biting()),
               admitted,
               leased ? Goal.atLeast(OF_COUNT, admitted) : "",
               over,
-              Goal.atMost(0, Spread.of(List.of(over))),
+              Goal.atMost(0, Spread.of(List.of((double) over))),
               found.value(name, RATE),
               leased ? found.ratio(name, kind.name(), RATE) : "",
               found.value(name, SCRIPTS));
         }
       }
       return table.note(
-          "Counts in %s ms. Admitted is the mean of all intervals of a window after the first. Over the count are the most of any window (of a log: interval; of a bucket: interval of any length) in any round, by the times of the calls; a call that spans a border counts for nobody. Where a count is reached, Redis decides each further call, so decisions/s are mostly denials."
-              .formatted(window.toMillis()));
+          "Counts in %s ms; leases of %s ms, short ones of %s ms. Admitted is the mean of all intervals of a window after the first. Over the count are the most of any window (of a log: interval; of a bucket: interval of any length) in any round, by the times of the calls; a call that spans a border counts for nobody. Where a count is reached, Redis decides each further call, so decisions/s are mostly denials."
+              .formatted(
+                  window.toMillis(), lease(LEASES).toMillis(), lease(10 * LEASES).toMillis()));
     }
 
     private Map<String, Double> admissions(Kind kind, Limiter limiter, LimitRequest request)
@@ -267,9 +296,9 @@ public final class HotMode implements Mode {
       return new Limiter(new LeaseStore(ours.store()));
     }
 
-    private LimitRequest request(Rule rule) {
+    private LimitRequest request(Rule rule, int leases) {
       Policy policy = Policy.of("hot", rule);
-      policy = policy.withStacks(List.of(policy.stacks().get(0).withLease(lease)));
+      policy = policy.withStacks(List.of(policy.stacks().get(0).withLease(lease(leases))));
       return LimitRequest.of(policy, new Subject("user", "user-1"));
     }
 
@@ -296,7 +325,7 @@ public final class HotMode implements Mode {
 
     /** One thread, with a lease in hand. */
     Table local() throws Exception {
-      LimitRequest request = request(FixedWindowRule.of(PLENTY, LONG));
+      LimitRequest request = request(FixedWindowRule.of(PLENTY, LONG), LEASES);
       AtomicLong units = new AtomicLong(Long.MAX_VALUE);
       Turns turns = new Turns(options);
       turns.add(CLOCK, () -> loop(() -> System.nanoTime() != 0));
