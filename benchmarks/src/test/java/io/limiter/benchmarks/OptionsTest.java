@@ -67,7 +67,8 @@ class OptionsTest {
     assertThatThrownBy(
             () -> Benchmarks.run(List.of("engines"), new PrintStream(new ByteArrayOutputStream())))
         .isInstanceOf(UsageException.class)
-        .hasMessageStartingWith("There is no mode 'engines': give it one of engine, batch, memory")
+        .hasMessageStartingWith(
+            "There is no mode 'engines': give it one of engine, batch, hot, memory")
         .hasMessageEndingWith("all, or help");
   }
 
