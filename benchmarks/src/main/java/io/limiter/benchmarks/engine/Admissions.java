@@ -11,7 +11,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 /**
  * When calls of one subject were admitted: of each step of time, how many of them began, and how
  * many were answered. Calls that began and were answered within an interval were decided within it;
- * a call that spans its border counts for nobody, so that what is over a count is surely over.
+ * a call that spans its border is left out, so that what is over a count is surely over.
  */
 final class Admissions {
 

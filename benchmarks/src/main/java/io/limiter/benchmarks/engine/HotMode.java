@@ -253,7 +253,7 @@ public final class HotMode implements Mode {
         }
       }
       return table.note(
-          "Counts in %s ms; leases of %s ms, short ones of %s ms. Admitted is the mean of all intervals of a window after the first. Over the count are the most of any window (of a log: interval; of a bucket: interval of any length) in any round, by the times of the calls; a call that spans a border counts for nobody. Where a count is reached, Redis decides each further call, so decisions/s are mostly denials."
+          "Counts in %s ms; leases of %s ms, short ones of %s ms. Admitted is the mean of all intervals of a window after the first. Over the count are the most of any window (of a log: interval; of a bucket: interval of any length) in any round, by the times of the calls; a call that spans a border is left out. Where a count is reached, Redis decides each further call, so decisions/s are mostly denials."
               .formatted(
                   window.toMillis(), lease(LEASES).toMillis(), lease(10 * LEASES).toMillis()));
     }

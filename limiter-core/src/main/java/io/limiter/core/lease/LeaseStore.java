@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>No thread waits, and no lock is taken. The store is asked for units while calls go on: once in
  * the time of a lease for each hot subject, more often while the subject gets hotter. Units that
- * are left at the end of a lease go back with the next call of the subject.
+ * are left at the end of a lease go back with the next call of the subject, or when this store is
+ * closed.
  */
 public final class LeaseStore extends DelegatingStore {
 
@@ -384,7 +385,7 @@ public final class LeaseStore extends DelegatingStore {
         } else {
           current.next = granted;
           if (lease.get() == current) {
-            break; // so whoever ends it finds the next one
+            break; // the thread that ends it finds the next one
           }
         }
         current = lease.get();
