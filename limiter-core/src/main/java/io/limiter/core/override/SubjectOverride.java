@@ -55,13 +55,17 @@ public record SubjectOverride(String tag, String policy, Map<String, Long> count
   }
 
   /**
-   * Returns these rules with the counts of this override, under the same names.
+   * Returns these rules with the counts of this override, under the same names. Their lease stays,
+   * unless a token bucket became too small for it.
    *
    * @param codeNames see {@link io.limiter.core.Policy#codeNames()}
    */
   RuleStack change(RuleStack stack, Map<String, String> codeNames) {
     List<Rule> rules = stack.rules().stream().map(rule -> change(rule, codeNames)).toList();
     RuleStack changed = RuleStack.of(rules).withCounting(stack.counting());
+    if (rules.stream().allMatch(rule -> stack.lease().compareTo(rule.longestLease()) <= 0)) {
+      changed = changed.withLease(stack.lease());
+    }
     return stack.ban().map(changed::withBan).orElse(changed);
   }
 

@@ -14,6 +14,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -88,6 +89,20 @@ class OverrideStoreTest {
           .isThrownBy(() -> OverrideTable.requireTime(time))
           .withMessage("An override for " + time + ": use 1 s to 7 days");
     }
+  }
+
+  /** 100 ms of the rate are a quarter of 400 tokens, but more of 399. */
+  @ParameterizedTest
+  @CsvSource({"399, 0", "400, 100", "100000, 100"})
+  void theRulesKeepTheirLeaseUnlessABucketBecomesTooSmallForIt(long count, long leaseMillis) {
+    RuleStack leased =
+        RuleStack.of(
+                List.of(TokenBucketRule.of(4_000, 1_000, Duration.ofSeconds(1)).withName("bucket")))
+            .withLease(Duration.ofMillis(100));
+    SubjectOverride other = new SubjectOverride("tag", "search", Map.of("bucket", count), HOUR);
+    RuleStack changed = other.change(leased, Map.of());
+    assertThat(changed.rules().get(0).count()).isEqualTo(count);
+    assertThat(changed.lease()).isEqualTo(Duration.ofMillis(leaseMillis));
   }
 
   @Test
