@@ -109,6 +109,15 @@ public record StateKey(String tag, String name, int breadth) {
     return new StateKey(tag, "d." + hash(submission) + shape(guard), breadth);
   }
 
+  /**
+   * The state key under which the same limit key and subject have the answer of one submission.
+   *
+   * @param submission identifies the submission; any length
+   */
+  public StateKey answers(String submission) {
+    return new StateKey(tag, "a." + hash(submission), breadth);
+  }
+
   private static String shape(RuleStack guard) {
     return guard.name().substring(1);
   }

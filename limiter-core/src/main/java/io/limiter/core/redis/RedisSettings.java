@@ -288,8 +288,10 @@ public record RedisSettings(
     /** As many characters as {@link StateKey#tag()} has. */
     private static final int BYTES = 16;
 
-    /** The prefix of a submission's name; other names contain nothing of a call. */
+    /** The prefixes of a submission's names; other names contain nothing of a call. */
     private static final String SUBMISSION = "d.";
+
+    private static final String ANSWER = "a.";
 
     private final ThreadLocal<Mac> macs;
 
@@ -331,6 +333,9 @@ public record RedisSettings(
     /** Equal submissions of different callers have different names. */
     String name(StateKey key) {
       String name = key.name();
+      if (name.startsWith(ANSWER)) {
+        return ANSWER + hidden(key.tag() + ':' + name);
+      }
       int shape = name.lastIndexOf('.');
       return name.startsWith(SUBMISSION) && shape >= SUBMISSION.length()
           ? SUBMISSION + hidden(key.tag() + ':' + name) + name.substring(shape)

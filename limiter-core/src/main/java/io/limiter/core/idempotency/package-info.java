@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Submissions that run once and whose answer is kept: a repetition gets the answer of the first,
+ * and waits while that one runs.
+ */
+@NullMarked
+package io.limiter.core.idempotency;
+
+import org.jspecify.annotations.NullMarked;
