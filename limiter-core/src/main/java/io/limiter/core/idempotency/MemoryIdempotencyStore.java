@@ -185,6 +185,12 @@ public final class MemoryIdempotencyStore implements IdempotencyStore {
     return entries.size();
   }
 
+  /** The bytes of all answers, without those that have expired. */
+  synchronized long answerBytes() {
+    long unused = removeExpired();
+    return answerBytes;
+  }
+
   private static long end(long nowNanos, Duration time) {
     Duration some = time.compareTo(LONGEST) < 0 ? time : LONGEST;
     long millis = TimeUnit.MILLISECONDS.convert(some.plusNanos(999_999));

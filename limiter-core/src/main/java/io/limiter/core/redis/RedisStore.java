@@ -12,6 +12,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.override.OverrideTable;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.redis.RedisHealth.NodeListener;
@@ -389,6 +390,11 @@ public final class RedisStore implements LimitStore {
   public <E extends OverrideTable.Entry<E>> OverrideTable<E> table(
       String name, String entries, OverrideTable.Reader<E> reader) {
     return new RedisOverrides<>(nodes, settings, name, entries, reader);
+  }
+
+  /** Claims and answers of submissions, within the deadline of all policies. */
+  public IdempotencyStore idempotency() {
+    return new RedisIdempotencyStore(nodes, units, settings);
   }
 
   /** The scripts for units that calls took. */

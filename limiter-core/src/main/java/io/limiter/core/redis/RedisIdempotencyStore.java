@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.ScriptOutputType;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StateKey;
+import io.limiter.core.StoreException;
+import io.limiter.core.idempotency.Claim;
+import io.limiter.core.idempotency.IdempotencyStore;
+import io.limiter.core.redis.wire.DecisionScripts;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps claims and answers in Redis, one value for each submission. Each operation is one script
+ * within the deadline of all policies, and is never repeated.
+ */
+final class RedisIdempotencyStore implements IdempotencyStore {
+
+  private static final RedisScript SCRIPT = DecisionScripts.read("idempotency.lua");
+
+  private static final int TOKEN_BYTES = 16;
+  private static final Duration LONGEST = Duration.ofDays(366);
+  private static final byte[] NONE = {};
+
+  /** Length of a state and a time, before an answer. */
+  private static final int REPLY_HEAD = 9;
+
+  private final RedisNodes nodes;
+  private final UnitScripts scripts;
+  private final RedisSettings settings;
+  private final SecureRandom random = new SecureRandom();
+
+  RedisIdempotencyStore(RedisNodes nodes, UnitScripts scripts, RedisSettings settings) {
+    this.nodes = nodes;
+    this.scripts = scripts;
+    this.settings = settings;
+  }
+
+  @Override
+  public CompletionStage<Claim> claim(StateKey key, byte[] fingerprint, Duration time) {
+    if (fingerprint.length != FINGERPRINT_BYTES) {
+      throw new IllegalArgumentException(
+          "A fingerprint of %s bytes: use %s, a SHA-256"
+              .formatted(fingerprint.length, FINGERPRINT_BYTES));
+    }
+    byte[] token = new byte[TOKEN_BYTES];
+    random.nextBytes(token);
+    byte[] name = settings.name(key);
+    ScriptCall<byte[]> script =
+        new ScriptCall<>(
+            nodes,
+            SCRIPT,
+            ScriptOutputType.VALUE,
+            new byte[][] {name},
+            arguments("claim", token, time, fingerprint),
+            ScriptCall.Time.of(settings.deadline(), settings));
+    // Otherwise a submission that never ran would be claimed for the whole time.
+    var unused =
+        script
+            .late()
+            .thenAccept(
+                reply -> {
+                  if (read(key, token, name, reply).state() == Claim.State.CLAIMED) {
+                    var unusedReply = release(name, token);
+                  }
+                });
+    return script.start().thenApply(reply -> read(key, token, name, reply));
+  }
+
+  private Claim read(StateKey key, byte[] token, byte[] name, byte @Nullable [] reply) {
+    byte state = reply == null || reply.length == 0 ? 0 : reply[0];
+    if (state == 'C') {
+      return Claim.claimed(key, token);
+    }
+    if (state == 'D') {
+      return Claim.different(key);
+    }
+    if (reply == null || reply.length < REPLY_HEAD || (state != 'R' && state != 'A')) {
+      nodes.renew(name); // the connection is out of step
+      throw new StoreException(
+          FailureReason.ERROR, "Redis sent an unreadable reply to a claim", null);
+    }
+    Duration left = Duration.ofMillis(Math.max(0, (long) ByteBuffer.wrap(reply).getDouble(1)));
+    return state == 'R'
+        ? Claim.running(key, left)
+        : Claim.answered(key, Arrays.copyOfRange(reply, REPLY_HEAD, reply.length), left);
+  }
+
+  @Override
+  public CompletionStage<Boolean> renew(Claim claim, Duration time) {
+    return run(settings.name(claim.key()), arguments("renew", claim.token(), time, NONE));
+  }
+
+  @Override
+  public CompletionStage<Boolean> answer(Claim claim, byte[] answer, Duration retain) {
+    return run(settings.name(claim.key()), arguments("answer", claim.token(), retain, answer));
+  }
+
+  @Override
+  public CompletionStage<Boolean> release(Claim claim) {
+    return release(settings.name(claim.key()), claim.token());
+  }
+
+  private CompletionStage<Boolean> release(byte[] name, byte[] token) {
+    return run(name, new byte[][] {ascii("release"), token});
+  }
+
+  @Override
+  public CompletionStage<Void> forget(StateKey key) {
+    return run(settings.name(key), new byte[][] {ascii("forget")}).thenApply(found -> null);
+  }
+
+  private CompletionStage<Boolean> run(byte[] name, byte[][] arguments) {
+    return scripts.count(SCRIPT, new byte[][] {name}, arguments).thenApply(found -> found == 1);
+  }
+
+  private static byte[][] arguments(String operation, byte[] token, Duration time, byte[] last) {
+    Duration some = time.compareTo(LONGEST) < 0 ? time : LONGEST;
+    long millis = TimeUnit.MILLISECONDS.convert(some.plusNanos(999_999));
+    return new byte[][] {ascii(operation), token, ascii(Long.toString(Math.max(1, millis))), last};
+  }
+
+  private static byte[] ascii(String text) {
+    return text.getBytes(StandardCharsets.US_ASCII);
+  }
+}

@@ -1,0 +1,53 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- Claims a submission, and keeps its answer. Each operation reads and writes one value, reads before it writes, and
+-- sets a time to live with every value. Redis' clock ends a claim, and nothing else is compared with a clock.
+--
+-- KEYS[1]  the claim or the answer of one submission
+-- ARGV[1]  operation: 'claim', 'renew', 'answer', 'release' or 'forget'
+-- ARGV[2]  token of the claim: 16 bytes; none to forget
+-- ARGV[3]  time to live in ms, as text: of the claim, or of the answer
+-- ARGV[4]  'claim': fingerprint of the submission, 32 bytes. 'answer': the answer, any bytes
+--
+-- A value is RUNNING or ANSWERED (1 byte), the token of its claim (16 bytes), the fingerprint (32 bytes), and, if it is
+-- ANSWERED, the answer.
+--
+-- 'claim' returns CLAIMED; DIFFERENT if another fingerprint is stored; else RUNNING or ANSWERED, the remaining time to
+-- live in ms (d), and the answer if there is one. The other operations return 1 if they found what they need, else 0.
+
+local call, sub, pack = redis.call, string.sub, struct.pack
+local key, operation, token, ttl = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+local RUNNING, ANSWERED, CLAIMED, DIFFERENT = 'R', 'A', 'C', 'D'
+
+if operation == 'claim' then
+  -- Both are read in any case: a user who may not run one of them writes nothing.
+  local value, left = call('GET', key), call('PTTL', key)
+  if not value then
+    call('SET', key, RUNNING .. token .. ARGV[4], 'PX', ttl)
+    return CLAIMED
+  end
+  local state = sub(value, 1, 1)
+  local isValid = state == RUNNING and #value == 49 or state == ANSWERED and #value >= 49
+  if not isValid or left == -1 then -- not written by this script: without an end it would block the submission for ever
+    call('DEL', key)
+    return redis.error_reply('ERR corrupt value deleted')
+  end
+  if sub(value, 18, 49) ~= ARGV[4] then return DIFFERENT end
+  return state .. pack('>d', left) .. sub(value, 50)
+end
+
+if operation == 'forget' then return call('DEL', key) end
+
+local value = call('GETRANGE', key, '0', '48')
+if #value < 49 or sub(value, 2, 17) ~= token then return 0 end
+if sub(value, 1, 1) ~= RUNNING then -- it has its answer, which stays
+  return operation == 'answer' and 1 or 0
+end
+if operation == 'answer' then
+  call('SET', key, ANSWERED .. sub(value, 2) .. ARGV[4], 'PX', ttl)
+elseif operation == 'renew' then
+  call('PEXPIRE', key, ttl)
+else
+  call('DEL', key)
+end
+return 1
