@@ -58,7 +58,7 @@ final class SentCommands {
     evalWorks =
         steps.optional(
             "EVAL",
-            "after SCRIPT FLUSH no decision until a reconnection; no resets, overrides, shared settings",
+            "after SCRIPT FLUSH no decision until a reconnection; no resets, overrides, shared settings, answers for repeated submissions",
             () -> commands.<Long>eval("return 1", ScriptOutputType.INTEGER));
     cluster =
         steps.optional(
@@ -107,6 +107,10 @@ final class SentCommands {
       String name = command.contains("KEEPTTL") ? "SET KEEPTTL" : command.get(0);
       steps.needed(name + " in a script", NO_DECISION, () -> run(OF_KEYS, key, command));
     }
+    steps.optional(
+        "PTTL in a script",
+        "no answers for repeated submissions",
+        () -> run(OF_KEYS, key, List.of("PTTL")));
     for (List<String> command :
         List.of(
             List.of("HSET", "field", "value"),

@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -49,7 +50,9 @@ class KeySecretTest {
         key.of(RuleStack.of(List.of(ConcurrencyLimitRule.of(1)))),
         key.duplicates(GUARD),
         key.duplicates(GUARD, "order 1"),
-        key.duplicates(GUARD, "order 2"));
+        key.duplicates(GUARD, "order 2"),
+        key.answers("order 1"),
+        key.answers("order 2"));
   }
 
   @Test
@@ -82,7 +85,7 @@ class KeySecretTest {
                 assertThat(names.add(name(HIDDEN, each))).isTrue();
                 assertThat(name(HIDDEN, each))
                     .hasSameSizeAs(name(OPEN, each))
-                    .matches("limiter:\\{[\\w-]{22}}:[rfsid][\\w.-]*");
+                    .matches("limiter:\\{[\\w-]{22}}:[rfsida][\\w.-]*");
                 assertThat(SlotHash.getSlot(HIDDEN.name(each)))
                     .isEqualTo(SlotHash.getSlot(HIDDEN.name(key)));
               });
@@ -97,14 +100,23 @@ class KeySecretTest {
     assertThat(name(OPEN, ADA.duplicates(GUARD, "order 1"))).contains(ADA.tag(), submission);
     assertThat(name(HIDDEN, ADA.duplicates(GUARD, "order 1")))
         .doesNotContain(ADA.tag(), submission);
+
+    String answered = ADA.answers("order 2").name().substring("a.".length());
+    assertThat(name(OPEN, ADA.answers("order 2"))).contains(ADA.tag(), answered);
+    assertThat(name(HIDDEN, ADA.answers("order 2"))).doesNotContain(ADA.tag(), answered);
   }
 
   @Test
   void thatTwoCallersSubmittedTheSameCannotBeSeen() {
-    String ada = name(HIDDEN, ADA.duplicates(GUARD, "order 1")).replaceAll(".*}", "");
-    String bob = name(HIDDEN, BOB.duplicates(GUARD, "order 1")).replaceAll(".*}", "");
-
-    assertThat(ada).isNotEqualTo(bob);
+    List<Function<StateKey, StateKey>> submissions =
+        List.of(key -> key.duplicates(GUARD, "order 1"), key -> key.answers("order 1"));
+    assertThat(submissions)
+        .allSatisfy(
+            of -> {
+              String ada = name(HIDDEN, of.apply(ADA)).replaceAll(".*}", "");
+              String bob = name(HIDDEN, of.apply(BOB)).replaceAll(".*}", "");
+              assertThat(ada).isNotEqualTo(bob);
+            });
   }
 
   @Test

@@ -24,10 +24,13 @@ import io.limiter.core.Policy;
 import io.limiter.core.Reservation;
 import io.limiter.core.Scenario;
 import io.limiter.core.ScenarioGenerator;
+import io.limiter.core.StateKey;
 import io.limiter.core.Step;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.idempotency.Claim;
+import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.redis.wire.ScriptSourceTest;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.ConcurrencyLimitRule;
@@ -156,9 +159,44 @@ class LeastPrivilegeTest {
           .reset(call.allCharges().stream().map(Charge::key).toList())
           .toCompletableFuture()
           .join();
+      keepAnswers(store.idempotency());
       assertThat(store.health().check().toCompletableFuture().join())
           .allSatisfy(node -> assertThat(node.failure()).isEmpty());
       assertThat(aclLog()).as("ACL LOG").isEmpty();
+    }
+  }
+
+  private static void keepAnswers(IdempotencyStore answers) {
+    StateKey key = StateKey.of("orders", ADA).answers("order");
+    for (int i = 0; i < 2; i++) {
+      Claim claim = claim(answers, key);
+      assertThat(claim.state()).isEqualTo(Claim.State.CLAIMED);
+      assertThat(claim(answers, key).state()).isEqualTo(Claim.State.RUNNING);
+      assertThat(answers.renew(claim, HOUR)).succeedsWithin(PATIENCE).isEqualTo(true);
+      assertThat(i == 0 ? answers.release(claim) : answers.answer(claim, new byte[9], HOUR))
+          .succeedsWithin(PATIENCE)
+          .isEqualTo(true);
+    }
+    assertThat(claim(answers, key).state()).isEqualTo(Claim.State.ANSWERED);
+    assertThat(answers.forget(key)).succeedsWithin(PATIENCE);
+  }
+
+  private static Claim claim(IdempotencyStore answers, StateKey key) {
+    return answers.claim(key, new byte[32], HOUR).toCompletableFuture().join();
+  }
+
+  /** A user with the rights of an earlier version. */
+  @Test
+  void aUserWhoMayNotReadTheTimeToLiveClaimsNothing() {
+    List<String> rights = new ArrayList<>(documented());
+    assertThat(rights.remove("+pttl")).isTrue();
+    try (RedisStore store = store(user("limiter", rights))) {
+      StateKey key = StateKey.of("orders", ADA).answers("order");
+      assertThat(store.idempotency().claim(key, new byte[32], HOUR))
+          .failsWithin(PATIENCE)
+          .withThrowableThat()
+          .withCauseInstanceOf(StoreException.class);
+      assertThat(values()).isEmpty();
     }
   }
 

@@ -46,6 +46,7 @@ public class ScriptSourceTest {
             scripts.refund(),
             scripts.renew(),
             scripts.batch().orElseThrow(),
+            DecisionScripts.read("idempotency.lua"),
             DecisionScripts.read("overrides.lua"),
             DecisionScripts.read("shared-settings.lua"))
         .map(RedisScript::text)
@@ -108,7 +109,7 @@ public class ScriptSourceTest {
     assertThat(all(FORMAT, 1)).hasSizeGreaterThan(50).containsOnly("'");
   }
 
-  /** The commands of the scripts that decide, give back and lift bans. */
+  /** The commands of the scripts that decide, give back, lift bans and keep answers. */
   public static List<String> commands() {
     return all(CALL, 2).stream()
         .distinct()
@@ -120,7 +121,8 @@ public class ScriptSourceTest {
   void onlyTheseCommandsAreRunAndEachByItsName() {
     assertThat(all(CALL, 1)).containsOnly("'");
     assertThat(commands())
-        .containsOnly("TIME", "GET", "GETRANGE", "STRLEN", "SET", "SETRANGE", "PEXPIRE", "DEL");
+        .containsOnly(
+            "TIME", "GET", "GETRANGE", "STRLEN", "SET", "SETRANGE", "PEXPIRE", "PTTL", "DEL");
     assertThat(all(CALL, 2)).containsAll(OF_HASHES);
   }
 }
