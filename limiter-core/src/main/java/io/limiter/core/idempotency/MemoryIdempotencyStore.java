@@ -4,7 +4,7 @@ package io.limiter.core.idempotency;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
-import java.security.SecureRandom;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -29,13 +29,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MemoryIdempotencyStore implements IdempotencyStore {
 
-  private static final int TOKEN_BYTES = 16;
   private static final Duration LONGEST = Duration.ofDays(366);
 
   private final int maxEntries;
   private final long maxBytes;
   private final LongSupplier nanos;
-  private final SecureRandom random = new SecureRandom();
 
   // Guarded by this object. Each entry is in the first two; an answer is in all three.
   private final Map<StateKey, Entry> entries = new HashMap<>();
@@ -79,8 +77,7 @@ public final class MemoryIdempotencyStore implements IdempotencyStore {
           "The memory store is full of %s submissions that run: increase its size"
               .formatted(maxEntries));
     }
-    byte[] token = new byte[TOKEN_BYTES];
-    random.nextBytes(token);
+    byte[] token = ByteBuffer.allocate(Long.BYTES).putLong(created).array();
     add(new Entry(key, token, fingerprint.clone(), null, end(nowNanos, time), created++));
     return done(Claim.claimed(key, token));
   }

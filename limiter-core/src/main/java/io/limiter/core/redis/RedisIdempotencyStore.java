@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +37,11 @@ final class RedisIdempotencyStore implements IdempotencyStore {
   private final RedisNodes nodes;
   private final UnitScripts scripts;
   private final RedisSettings settings;
-  private final SecureRandom random = new SecureRandom();
+
+  /** Distinguishes the claims of this instance; read here, since it may block. */
+  private final long instance = new SecureRandom().nextLong();
+
+  private final AtomicLong claims = new AtomicLong();
 
   RedisIdempotencyStore(RedisNodes nodes, UnitScripts scripts, RedisSettings settings) {
     this.nodes = nodes;
@@ -51,8 +56,11 @@ final class RedisIdempotencyStore implements IdempotencyStore {
           "A fingerprint of %s bytes: use %s, a SHA-256"
               .formatted(fingerprint.length, FINGERPRINT_BYTES));
     }
-    byte[] token = new byte[TOKEN_BYTES];
-    random.nextBytes(token);
+    byte[] token =
+        ByteBuffer.allocate(TOKEN_BYTES)
+            .putLong(instance)
+            .putLong(claims.incrementAndGet())
+            .array();
     byte[] name = settings.name(key);
     ScriptCall<byte[]> script =
         new ScriptCall<>(

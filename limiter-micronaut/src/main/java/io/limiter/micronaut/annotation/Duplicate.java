@@ -56,6 +56,30 @@ public @interface Duplicate {
    */
   int[] releaseOn() default {};
 
+  /**
+   * For how long the response to a submission is kept, as a time with its unit, such as {@code
+   * "24h"}: a repetition receives it in place of a denial. 1 s to 366 days; by default it is not
+   * kept. {@link Idempotent} is short for it.
+   *
+   * <p>Submissions are equal that have the same {@code Idempotency-Key}; {@link #by} need not say
+   * so. The time of {@link RateLimiter#preventDuplicateRule} and {@link #releaseOnFailure} have no
+   * meaning then, and are rejected. Only routes have it.
+   */
+  String replay() default "";
+
+  /**
+   * For how long a submission is taken by a process that does not renew it: after that the key of a
+   * process that has died is free. 30 s by default; 1 s to 10 min. The process renews it while the
+   * method runs. Only with {@link #replay}.
+   */
+  String claim() default "";
+
+  /**
+   * For how long a repetition waits for the response to a submission that is still processed,
+   * before it is denied with 409. 2 s by default; 0 s to 30 s. Only with {@link #replay}.
+   */
+  String maxWait() default "";
+
   /** Status of the response to a duplicate. By default as configured: 409. */
   int status() default 0;
 

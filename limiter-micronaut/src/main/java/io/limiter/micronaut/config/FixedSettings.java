@@ -76,6 +76,9 @@ public final class FixedSettings {
               limiter.exempt.addresses limiter.exempt.users
               limiter.exempt.header limiter.exempt.tokens
               limiter.headers.format
+              limiter.idempotency.headers
+              limiter.idempotency.max-answer limiter.idempotency.max-body
+              limiter.idempotency.max-bytes limiter.idempotency.max-entries
               limiter.memory.instances limiter.memory.max-subjects
               limiter.overrides.interval
               limiter.redis.sentinel.password limiter.redis.sentinel.username

@@ -199,6 +199,43 @@ public record LimiterConfiguration(
   }
 
   /**
+   * Bounds of answers that are kept for submissions with an {@code Idempotency-Key}.
+   *
+   * @param maxBody The longest body of a request that may be repeated, in bytes, since it is
+   *     compared with that of the repetition. A longer one is answered 413. Default value 1,048,576
+   *     (1 MiB); 0 to 16,777,216.
+   * @param maxAnswer The longest body of an answer that is kept, in bytes. A repetition of a
+   *     request with a longer one is answered 409. Default value 262,144 (256 KiB); 0 to 4,194,304.
+   * @param headers The header fields of an answer that are kept, beside {@code Content-Type}.
+   *     Default value {@code Content-Language, Content-Location, ETag, Last-Modified, Link,
+   *     Location}.
+   * @param maxEntries Without Redis: the most submissions that this instance keeps at a time.
+   *     Default value 10,000; 1 to 1,000,000.
+   * @param maxBytes Without Redis: the most bytes of answers that this instance keeps. Default
+   *     value 67,108,864 (64 MiB); 1 to 2,147,483,647.
+   */
+  @ConfigurationProperties("idempotency")
+  public record IdempotencyConfiguration(
+      @Bindable(defaultValue = "1048576") int maxBody,
+      @Bindable(defaultValue = "262144") int maxAnswer,
+      @Bindable(defaultValue = "Content-Language,Content-Location,ETag,Last-Modified,Link,Location")
+          List<String> headers,
+      @Bindable(defaultValue = "10000") int maxEntries,
+      @Bindable(defaultValue = "67108864") int maxBytes) {
+
+    /** Prefix of these settings. */
+    public static final String PREFIX = LimiterConfiguration.PREFIX + ".idempotency";
+
+    public IdempotencyConfiguration {
+      Bounds.require(PREFIX + ".max-body", maxBody, 0, 16_777_216);
+      Bounds.require(PREFIX + ".max-answer", maxAnswer, 0, 4_194_304);
+      Bounds.require(PREFIX + ".max-entries", maxEntries, 1, 1_000_000);
+      Bounds.require(PREFIX + ".max-bytes", maxBytes, 1, Integer.MAX_VALUE);
+      headers = List.copyOf(headers);
+    }
+  }
+
+  /**
    * Settings of the memory store, which decides while Redis does not answer, or always where no
    * {@code redis.uri} is set.
    *

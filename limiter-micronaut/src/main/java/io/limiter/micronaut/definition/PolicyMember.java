@@ -65,11 +65,7 @@ public final class PolicyMember<T> {
   public static final PolicyMember<Boolean> BEFORE_SECURITY = flag(POLICY, "before-security");
   public static final PolicyMember<Boolean> EARLY = flag(POLICY, "early");
   public static final PolicyMember<Duration> LEASE =
-      new PolicyMember<>(
-          POLICY,
-          "lease",
-          Argument.of(Duration.class),
-          "set it to 10 ms to 10 s, such as 100ms, or to 0s for none");
+      textTime("lease", "set it to 10 ms to 10 s, such as 100ms, or to 0s for none");
   public static final PolicyMember<List<Integer>> FAILED_ON = numbers(POLICY, "failed-on");
   public static final PolicyMember<Long> STATUS = number(POLICY, "status");
   public static final PolicyMember<String> CODE = text(POLICY, "code");
@@ -90,6 +86,12 @@ public final class PolicyMember<T> {
       flag(POLICY, "duplicate.release-on-failure").in(RELEASE);
   public static final PolicyMember<List<Integer>> RELEASE_ON =
       numbers(POLICY, "duplicate.release-on").in(RELEASE);
+  public static final PolicyMember<Duration> REPLAY =
+      textTime("duplicate.replay", "set it to 1 s to 366 days, such as 24h, or to 0s for none");
+  public static final PolicyMember<Duration> CLAIM =
+      textTime("duplicate.claim", "set it to 1 s to 10 min, such as 30s");
+  public static final PolicyMember<Duration> DUPLICATE_MAX_WAIT =
+      textTime("duplicate.max-wait", "set it to 0 s to 30 s, such as 2s");
   public static final PolicyMember<Long> DUPLICATE_STATUS = number(POLICY, "duplicate.status");
   public static final PolicyMember<String> DUPLICATE_CODE = text(POLICY, "duplicate.code");
   public static final PolicyMember<String> DUPLICATE_MESSAGE = text(POLICY, "duplicate.message");
@@ -139,6 +141,7 @@ public final class PolicyMember<T> {
   private final Argument<T> type;
   private final String remedy;
   private String family = "";
+  private boolean text;
 
   private PolicyMember(
       @Nullable Map<String, PolicyMember<?>> all, String path, Argument<T> type, String remedy) {
@@ -171,6 +174,14 @@ public final class PolicyMember<T> {
         path,
         Argument.of(Duration.class),
         "set it to a time with its unit, such as 60s or 1h");
+  }
+
+  /** A time that annotations state as a text with its unit, too. */
+  private static PolicyMember<Duration> textTime(String path, String remedy) {
+    PolicyMember<Duration> member =
+        new PolicyMember<>(POLICY, path, Argument.of(Duration.class), remedy);
+    member.text = true;
+    return member;
   }
 
   private static PolicyMember<String> text(
@@ -245,6 +256,11 @@ public final class PolicyMember<T> {
   /** The type of its values. */
   public Class<T> type() {
     return type.getType();
+  }
+
+  /** Whether annotations state it as a text that settings could have; other times are numbers. */
+  public boolean isText() {
+    return text;
   }
 
   /** Whether its value is a list, which a source may have item by item. */

@@ -66,6 +66,17 @@ public final class Rejections {
             request, block.status(), BlockConfiguration.CODE, message, Optional.empty()));
   }
 
+  /**
+   * Responds to a request that cannot be made with its {@code Idempotency-Key}.
+   *
+   * @param code by which programs recognize the reason; the key of its message has hyphens
+   */
+  public MutableHttpResponse<?> submission(HttpRequest<?> request, HttpStatus status, String code) {
+    String key = "{limiter.%s}".formatted(code.replace('_', '-'));
+    String message = render(key, key, request);
+    return respond(new Rejection.Plain(request, status.getCode(), code, message, Optional.empty()));
+  }
+
   private String render(String message, String otherwise, HttpRequest<?> request) {
     return messages.render(
         message,

@@ -42,6 +42,7 @@ import java.util.concurrent.CompletionStage;
 @Requires(beans = EmbeddedServer.class)
 final class GateWarmUp implements WarmUpStep {
 
+  private final ReplayFilter replays;
   private final GateFilter gate;
   private final AdmissionControl admission;
   private final PlanRegistry plans;
@@ -50,10 +51,12 @@ final class GateWarmUp implements WarmUpStep {
 
   GateWarmUp(
       BeanContext beans,
+      ReplayFilter replays,
       GateFilter gate,
       AdmissionControl admission,
       PlanRegistry plans,
       LimitedResponseFilter responses) {
+    this.replays = replays;
     this.gate = gate;
     this.admission = admission;
     this.plans = plans;
@@ -93,7 +96,7 @@ final class GateWarmUp implements WarmUpStep {
 
   private CompletionStage<Void> request(LimitStore store, LimitPlan plan) {
     HttpRequest<?> request = new SimpleHttpRequest<>(HttpMethod.GET, "/" + POLICY, null);
-    var unused = gate.isEnabled(request);
+    var unused = replays.isEnabled(request) || gate.isEnabled(request);
     return admission
         .admit(new WarmUpCall(store, request, plan))
         .thenCompose(denial -> respond(request, denial))

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.metadata;
 
 import io.limiter.micronaut.annotation.ConcurrencyLimit;
+import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.NoRateLimit;
 import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -49,7 +50,12 @@ record AnnotatedPlace(
     boolean exempt) {
 
   static final List<Class<? extends Annotation>> LIMITS =
-      List.of(RateLimiter.class, RateRule.class, ConcurrencyLimit.class, PreventDuplicate.class);
+      List.of(
+          RateLimiter.class,
+          RateRule.class,
+          ConcurrencyLimit.class,
+          PreventDuplicate.class,
+          Idempotent.class);
 
   static {
     // Generated code does so where a bean is annotated, and not for a proxy of a factory's bean.

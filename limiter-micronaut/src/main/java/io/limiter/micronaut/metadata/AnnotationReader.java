@@ -9,6 +9,7 @@ import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.Custom;
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.FixedWindow;
+import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -44,11 +45,14 @@ final class AnnotationReader {
   private static final String RATE_LIMITER = "@RateLimiter";
   private static final String RATE_RULE = "@RateRule";
   private static final String CONCURRENCY_LIMIT = "@ConcurrencyLimit";
-  private static final String PREVENT_DUPLICATE = "@PreventDuplicate";
+  private static final String SEVERAL = "there are several @RateLimiters in the same place: ";
   private static final String TIME_UNIT = "timeUnit";
 
   private static final String ONLY_LOG =
       "a duplicate guard stores each submission, which only the exact log does: remove it";
+
+  /** How long {@code @Idempotent} keeps an answer by default. */
+  private static final Duration DEFAULT_RETAIN = Duration.ofHours(24);
 
   private final String method;
 
@@ -63,7 +67,8 @@ final class AnnotationReader {
   List<PolicyDefinition> read(AnnotatedPlace place) {
     List<AnnotationValue<RateRule>> rules = place.of(RateRule.class);
     List<AnnotationValue<ConcurrencyLimit>> concurrency = place.of(ConcurrencyLimit.class);
-    List<AnnotationValue<PreventDuplicate>> guards = place.of(PreventDuplicate.class);
+    List<AnnotationValue<?>> guards = new ArrayList<>(place.of(PreventDuplicate.class));
+    guards.addAll(place.of(Idempotent.class));
     List<MemberSet> beside = new ArrayList<>();
     rules.forEach(rule -> beside.add(rule(rule, RATE_RULE)));
     concurrency.forEach(limit -> beside.add(concurrency(limit)));
@@ -71,28 +76,36 @@ final class AnnotationReader {
     if (limiters.isEmpty()) {
       limiters = List.of(AnnotationValue.builder(RateLimiter.class).build());
     } else if (limiters.size() > 1) {
-      requireNone(rules, RATE_RULE, "put it into the rules of the one it belongs to");
-      requireNone(concurrency, CONCURRENCY_LIMIT, "put it into the rules of the one it belongs to");
+      requireNone(rules, SEVERAL + "put it into the rules of the one it belongs to");
+      requireNone(concurrency, SEVERAL + "put it into the rules of the one it belongs to");
+      requireNone(guards, SEVERAL + "set preventDuplicate in the one that counts the submitter");
+    }
+    if (guards.size() > 1) {
       requireNone(
-          guards, PREVENT_DUPLICATE, "set preventDuplicate in the one that counts the submitter");
+          guards.subList(1, 2),
+          "%s in the same place already defines it: remove one of them"
+              .formatted(name(guards.get(0))));
     }
     return limiters.stream()
         .map(limiter -> read(limiter, beside, guards.stream().findFirst()))
         .toList();
   }
 
-  private void requireNone(
-      List<? extends AnnotationValue<?>> written, String annotation, String remedy) {
+  private void requireNone(List<? extends AnnotationValue<?>> written, String several) {
     if (!written.isEmpty()) {
-      throw Origin.annotated(method, annotation, written.get(0).getValues())
-          .mistake("there are several @RateLimiters in the same place: " + remedy);
+      throw Origin.annotated(method, name(written.get(0)), written.get(0).getValues())
+          .mistake(several);
     }
+  }
+
+  private static String name(AnnotationValue<?> annotation) {
+    return "@" + NameUtils.getSimpleName(annotation.getAnnotationName());
   }
 
   private PolicyDefinition read(
       AnnotationValue<RateLimiter> limiter,
       List<MemberSet> beside,
-      Optional<AnnotationValue<PreventDuplicate>> guard) {
+      Optional<AnnotationValue<?>> guard) {
     Place place = new Place(RATE_LIMITER, limiter);
     MemberSet members = place.read("", MemberSet.of(method + ": " + RATE_LIMITER));
     members = place.group(PolicyMember.BAN, Ban.class, members);
@@ -105,8 +118,9 @@ final class AnnotationReader {
     if (guard.isPresent()) {
       members.reject(
           PolicyMember.DUPLICATE,
-          "@PreventDuplicate in the same place already defines it: remove one of them");
-      members = new Place(PREVENT_DUPLICATE, guard.get()).shorthand(members);
+          "%s in the same place already defines it: remove one of them"
+              .formatted(name(guard.get())));
+      members = new Place(name(guard.get()), guard.get()).shorthand(members);
     }
     List<MemberSet> rules = new ArrayList<>();
     limiter
@@ -237,12 +251,25 @@ final class AnnotationReader {
       return read(PolicyMember.DUPLICATE_NAME, "name", read);
     }
 
-    /** The members of a {@code @PreventDuplicate}. */
+    /** The members of a {@code @PreventDuplicate} or an {@code @Idempotent}. */
     MemberSet shorthand(MemberSet to) {
+      boolean replays = annotation.getAnnotationName().equals(Idempotent.class.getName());
+      String time = replays ? "retain" : "within";
       MemberSet guarded =
           to.with(
-              PolicyMember.DUPLICATE,
-              new Written<>(true, Origin.annotated(method, name, "within")));
+              PolicyMember.DUPLICATE, new Written<>(true, Origin.annotated(method, name, time)));
+      if (replays) {
+        guarded = read(PolicyMember.REPLAY, time, guarded);
+        if (!guarded.has(PolicyMember.REPLAY)) {
+          guarded =
+              guarded.with(
+                  PolicyMember.REPLAY, new Written<>(DEFAULT_RETAIN, origin(time, DEFAULT_RETAIN)));
+        }
+        guarded = read(PolicyMember.CLAIM, "claim", guarded);
+        guarded = read(PolicyMember.DUPLICATE_MAX_WAIT, "maxWait", guarded);
+        guarded = read(PolicyMember.RELEASE_ON, "releaseOn", guarded);
+        return read(PolicyMember.REQUIRE_IDEMPOTENCY_KEY, "required", guarded);
+      }
       guarded = read(PolicyMember.DUPLICATE_TIME, "within", guarded);
       guarded = read(PolicyMember.DUPLICATE_BY, "by", guarded);
       return read(PolicyMember.DUPLICATE_KEY, "key", guarded);
@@ -283,7 +310,7 @@ final class AnnotationReader {
     }
 
     private Object shown(PolicyMember<?> member, String own, @Nullable Object raw) {
-      return member.type() == Duration.class && member != PolicyMember.LEASE
+      return member.type() == Duration.class && !member.isText()
           ? annotation.longValue(own).orElse(0) + " " + unit
           : raw == null ? "" : written(raw);
     }
@@ -303,7 +330,7 @@ final class AnnotationReader {
         // written.
         return text(own).orElse(own.equals("header") && !raw.equals("") ? "" : null);
       }
-      if (member == PolicyMember.LEASE) { // a text; other times are numbers
+      if (member.isText()) {
         return text(own)
             .map(text -> member.read(text, origin(own, text), ConversionService.SHARED).value())
             .orElse(null);

@@ -14,6 +14,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.call.ArrivingCall;
+import io.limiter.micronaut.call.SubmissionClaims;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.limiter.micronaut.event.EventPublisher;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -64,6 +65,7 @@ final class LimiterMeters
     implements VerdictListener,
         StoreListener,
         NodeListener,
+        SubmissionClaims.Listener,
         ApplicationEventListener<StartupEvent> {
 
   /** The most values of the tag {@code policy}, beside {@value #OTHER}. */
@@ -104,6 +106,8 @@ final class LimiterMeters
 
   /** By their tag {@code state}; empty without Redis. */
   private final Map<String, LongSupplier> leasedUnits = new ConcurrentHashMap<>();
+
+  private final Map<SubmissionClaims.Result, Counter> submissions = new ConcurrentHashMap<>();
 
   /** Null until the application has started, and after its end. */
   private volatile @Nullable MeterRegistry registry;
@@ -244,6 +248,22 @@ final class LimiterMeters
   }
 
   @Override
+  public void claimed(LimitPlan plan, SubmissionClaims.Result result) {
+    MeterRegistry meters = registry;
+    if (meters != null) {
+      submissions
+          .computeIfAbsent(
+              result,
+              any ->
+                  Counter.builder("limiter.idempotency")
+                      .tag("result", TagValues.of(result))
+                      .description("Requests with an Idempotency-Key whose answers are repeated")
+                      .register(meters))
+          .increment();
+    }
+  }
+
+  @Override
   public void decided(ArrivingCall<?> call, Verdict verdict) {
     LimitPlan plan = call.plan();
     MeterRegistry meters = registry;
@@ -361,7 +381,11 @@ final class LimiterMeters
   static final class TagValues {
 
     private static final Map<Enum<?>, String> WORDS =
-        Stream.<Enum<?>[]>of(Outcome.values(), DecidedBy.values(), FailureReason.values())
+        Stream.<Enum<?>[]>of(
+                Outcome.values(),
+                DecidedBy.values(),
+                FailureReason.values(),
+                SubmissionClaims.Result.values())
             .flatMap(Stream::of)
             .collect(
                 Collectors.toMap(

@@ -3,6 +3,7 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
+import io.limiter.core.Subject;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.DenialText;
@@ -10,6 +11,7 @@ import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKey
 import io.limiter.micronaut.subject.IdempotencyKey;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -24,6 +26,7 @@ import java.util.Set;
  * @param chosen what the default of {@code @Duplicate} chose, and why, for the log; empty if the
  *     annotation chooses
  * @param release after which failures a submission may be made again
+ * @param replay how its answers are repeated; empty if repetitions are denied
  * @param text the response to a duplicate
  * @param condition selects the calls that are compared; empty for all
  * @param observed whether it denies no call
@@ -36,6 +39,7 @@ public record DuplicateGuard(
     Submission submission,
     Optional<String> chosen,
     Release release,
+    Optional<Replay> replay,
     DenialText text,
     Optional<Condition> condition,
     boolean observed) {
@@ -54,6 +58,17 @@ public record DuplicateGuard(
   }
 
   /**
+   * Where the answer to a submission is kept.
+   *
+   * @param who whose submission it is
+   * @param method the method that is called
+   * @param content by which submissions are compared
+   */
+  public StateKey answers(Subject who, String method, String content) {
+    return StateKey.of(limit, who).answers(method + '\n' + content);
+  }
+
+  /**
    * Returns this guard for a decision before security, where the default cannot compare arguments.
    */
   DuplicateGuard beforeSecurity() {
@@ -68,7 +83,8 @@ public record DuplicateGuard(
   }
 
   private DuplicateGuard with(Submission other, Optional<String> why, boolean only) {
-    return new DuplicateGuard(limit, submitter, stack, other, why, release, text, condition, only);
+    return new DuplicateGuard(
+        limit, submitter, stack, other, why, release, replay, text, condition, only);
   }
 
   /** What makes two submissions of one caller to one method the same. */
@@ -182,6 +198,34 @@ public record DuplicateGuard(
       public Optional<String> named(String text) {
         return Optional.of(IdempotencyKey.of(text));
       }
+    }
+  }
+
+  /**
+   * How the answer to a submission is repeated.
+   *
+   * @param retain how long it is kept
+   * @param claim how long a submission is taken without renewal while its method runs
+   * @param maxWait how long a repetition waits for the answer
+   * @param unkept statuses of answers that are not kept, beside those of 500 and above
+   */
+  @Internal
+  public record Replay(Duration retain, Duration claim, Duration maxWait, Set<Integer> unkept) {
+
+    static final Duration MIN_RETAIN = Duration.ofSeconds(1);
+    static final Duration MAX_RETAIN = Duration.ofDays(366);
+    static final Duration CLAIM = Duration.ofSeconds(30);
+    static final Duration MIN_CLAIM = Duration.ofSeconds(1);
+    static final Duration MAX_CLAIM = Duration.ofMinutes(10);
+    static final Duration MAX_WAIT = Duration.ofSeconds(2);
+    static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
+
+    /** Those of requests that may succeed when they are made again. */
+    static final Set<Integer> UNKEPT = Set.of(401, 403, 408, 409, 425, 429);
+
+    /** Whether an answer of this status is kept. */
+    public boolean keeps(int status) {
+      return status < Release.FAILURE && !unkept.contains(status);
     }
   }
 

@@ -10,8 +10,10 @@ import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.DuplicateGuard.Release;
+import io.limiter.micronaut.plan.DuplicateGuard.Replay;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.subject.SubjectSource;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -40,21 +42,112 @@ final class DuplicateGuardReader {
             ? Optional.of(choose(method))
             : Optional.empty();
     Release release = release(policy);
+    Optional<Replay> replay = replay(policy, method, source, condition);
     MethodChecks.requireSeenCompletion(method, policy, release);
     return new DuplicateGuard(
         limit,
-        source.submitter(),
+        replay.isPresent() && !isSubjectWritten(policy)
+            ? new SubjectSource.Submitter()
+            : source.submitter(),
         RuleStack.of(List.of(RuleReader.duplicateRule(policy))),
         submission(policy, method, chosen),
         chosen.map(Choice::written),
         release,
+        replay,
         text,
         condition,
         false);
   }
 
   private static DuplicateBy by(MemberSet policy) {
-    return policy.get(PolicyMember.DUPLICATE_BY).orElse(DuplicateBy.AUTO);
+    return policy
+        .get(PolicyMember.DUPLICATE_BY)
+        .orElse(replays(policy) ? DuplicateBy.IDEMPOTENCY_KEY : DuplicateBy.AUTO);
+  }
+
+  private static boolean isSubjectWritten(MemberSet policy) {
+    return policy.has(PolicyMember.LIMIT_TYPE)
+        || policy.has(PolicyMember.HEADER)
+        || policy.has(PolicyMember.SUBJECT)
+        || policy.has(PolicyMember.RESOLVER);
+  }
+
+  private static boolean replays(MemberSet policy) {
+    return policy.get(PolicyMember.REPLAY).filter(time -> !time.isZero()).isPresent();
+  }
+
+  /**
+   * How answers are repeated. Only the response filter sees an answer as its client does, so only
+   * routes have it, and their results must fit into memory.
+   */
+  private static Optional<Replay> replay(
+      MemberSet policy,
+      @Nullable LimitedMethod method,
+      SubjectSource source,
+      Optional<Condition> condition) {
+    if (!replays(policy)) {
+      for (PolicyMember<?> member : List.of(PolicyMember.CLAIM, PolicyMember.DUPLICATE_MAX_WAIT)) {
+        policy.reject(member, "it has no effect without replay: set that, or remove it");
+      }
+      return Optional.empty();
+    }
+    Origin asked = policy.find(PolicyMember.REPLAY).orElseThrow().origin();
+    if (by(policy) != DuplicateBy.IDEMPOTENCY_KEY || policy.has(PolicyMember.DUPLICATE_KEY)) {
+      throw asked.mistake(
+          "only a submission with an Idempotency-Key has its answer repeated: use by = IDEMPOTENCY_KEY, or remove it");
+    }
+    if (method != null && !method.isRoute()) {
+      throw asked.mistake(
+          "only the response to a request is kept, and this method is not a route: put it on the route, or remove it");
+    }
+    if (method != null && method.streams()) {
+      throw asked.mistake(
+          "the result is a stream, which is not kept: return a single value, or remove it");
+    }
+    if (condition.isPresent() || source.submitter().needsArguments()) {
+      throw asked.mistake(
+          "submissions are claimed before the arguments are bound: remove %s, or put it into a @RateLimiter of its own"
+              .formatted(condition.isPresent() ? "the condition" : source.written()));
+    }
+    policy.reject(
+        PolicyMember.BEFORE_SECURITY,
+        "an answer belongs to its user, who is known only after security: remove it");
+    for (PolicyMember<?> member :
+        List.of(
+            PolicyMember.DUPLICATE_COUNT,
+            PolicyMember.DUPLICATE_TIME,
+            PolicyMember.DUPLICATE_RULE)) {
+      policy.reject(member, "the time of replay holds in its place: remove it");
+    }
+    policy.reject(
+        PolicyMember.RELEASE_ON_FAILURE,
+        "an answer of 500 and above is never kept: remove it, or name other statuses with releaseOn");
+    return Optional.of(
+        new Replay(
+            time(policy, PolicyMember.REPLAY, Replay.CLAIM, Replay.MIN_RETAIN, Replay.MAX_RETAIN),
+            time(policy, PolicyMember.CLAIM, Replay.CLAIM, Replay.MIN_CLAIM, Replay.MAX_CLAIM),
+            time(
+                policy,
+                PolicyMember.DUPLICATE_MAX_WAIT,
+                Replay.MAX_WAIT,
+                Duration.ZERO,
+                Replay.LONGEST_WAIT),
+            policy.has(PolicyMember.RELEASE_ON) ? release(policy).statuses() : Replay.UNKEPT));
+  }
+
+  private static Duration time(
+      MemberSet policy,
+      PolicyMember<Duration> member,
+      Duration usual,
+      Duration least,
+      Duration most) {
+    Optional<Written<Duration>> written = policy.find(member);
+    if (written.isPresent()
+        && (written.get().value().compareTo(least) < 0
+            || written.get().value().compareTo(most) > 0)) {
+      throw member.mistake(written.get().origin());
+    }
+    return written.map(Written::value).orElse(usual);
   }
 
   private static Submission submission(

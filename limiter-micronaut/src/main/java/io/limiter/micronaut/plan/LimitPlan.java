@@ -46,6 +46,8 @@ public final class LimitPlan {
   private final List<PlannedCharge> charges;
   private final int[] units; // of each charge; 0 if the arguments of a call determine them
   private final Optional<DuplicateGuard> duplicates;
+  private final Optional<DuplicateGuard> charged; // the duplicates that the store counts
+  private final Optional<DuplicateGuard> replay;
   private final Policy policy;
   private final Map<String, PolicyPlan> byRule = new HashMap<>();
   private final CompletionPlan outcomes;
@@ -180,6 +182,8 @@ public final class LimitPlan {
     this.charges = policies.stream().flatMap(each -> each.charges().stream()).toList();
     this.units = charges.stream().mapToInt(PlannedCharge::units).toArray();
     this.duplicates = policies.stream().flatMap(each -> each.duplicates().stream()).findFirst();
+    this.charged = duplicates.filter(guard -> guard.replay().isEmpty());
+    this.replay = duplicates.filter(guard -> guard.replay().isPresent() && !guard.observed());
     this.policy =
         whole != null && charges.isEmpty() && duplicates.isEmpty()
             ? whole.policy // nothing is charged by it
@@ -196,7 +200,7 @@ public final class LimitPlan {
     this.waits = outcomes.waits() || tiers.values().stream().anyMatch(LimitPlan::waits);
     this.countsByCompletion =
         outcomes.decide()
-            || duplicates.isPresent()
+            || charged.isPresent()
             || tiers.values().stream().anyMatch(LimitPlan::countsByCompletion);
     this.split = whole == null ? Split.of(method, policies, exempts) : null;
   }
@@ -367,6 +371,11 @@ public final class LimitPlan {
     return duplicates;
   }
 
+  /** The guard that repeats the answers of its submissions, in place of denying repetitions. */
+  public Optional<DuplicateGuard> replay() {
+    return replay;
+  }
+
   /**
    * Whether the method is guarded, so that a call that the gate has admitted is taken over where
    * the method begins. If not, only its response shows how it ends.
@@ -450,7 +459,7 @@ public final class LimitPlan {
 
   /** After which outcomes a submission may be made again. */
   public DuplicateGuard.Release release() {
-    return duplicates.map(DuplicateGuard::release).orElse(DuplicateGuard.Release.NEVER);
+    return charged.map(DuplicateGuard::release).orElse(DuplicateGuard.Release.NEVER);
   }
 
   /**
@@ -553,7 +562,7 @@ public final class LimitPlan {
 
   /** The request to the store for one call; empty if the call is charged nothing. */
   public Optional<LimitRequest> request(CallValues call) {
-    Optional<String> content = duplicates.flatMap(guarding -> guarding.submission().content(call));
+    Optional<String> content = charged.flatMap(guarding -> guarding.submission().content(call));
     List<Charge> taken = new ArrayList<>(charges.size());
     Cost priced = Cost.ONE;
     int computed = 1;
@@ -567,7 +576,7 @@ public final class LimitPlan {
       taken.add(planned.charge(call.subject(planned.source()), fixed == 0 ? computed : fixed));
     }
     Optional<Charge> submission =
-        duplicates.flatMap(guarding -> submission(guarding, taken, call, content));
+        charged.flatMap(guarding -> submission(guarding, taken, call, content));
     return taken.isEmpty() && submission.isEmpty()
         ? Optional.empty()
         : Optional.of(new LimitRequest(policy, taken, submission));

@@ -247,7 +247,8 @@ public final class PlanGeneration {
   private boolean exists(PolicyDefinition policy) {
     boolean limits =
         policy.rules().isPresent()
-            || (policy.members().isTrue(PolicyMember.DUPLICATE)
+            || ((policy.members().isTrue(PolicyMember.DUPLICATE)
+                    || policy.members().has(PolicyMember.REPLAY))
                 && settings.routes().stream()
                     .anyMatch(route -> route.policy().value().equals(policy.name())));
     return limits && !ofMethods.contains(policy.name());

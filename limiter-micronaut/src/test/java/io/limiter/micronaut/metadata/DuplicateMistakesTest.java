@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.limiter.micronaut.annotation.ConcurrencyLimit;
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -17,6 +18,10 @@ import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Introspected;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.Body;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.Post;
 import io.micronaut.json.tree.JsonNode;
 import jakarta.inject.Singleton;
 import java.io.InputStream;
@@ -38,6 +43,7 @@ import kotlin.coroutines.CoroutineContext;
 import kotlin.coroutines.EmptyCoroutineContext;
 import org.junit.jupiter.api.Test;
 import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
 
 /** A duplicate guard that cannot do what is asked of it stops the start. */
 class DuplicateMistakesTest extends MistakesContract {
@@ -167,6 +173,94 @@ class DuplicateMistakesTest extends MistakesContract {
     @RateLimiter(preventDuplicate = true)
     @RateLimiter(key = "other", preventDuplicate = true)
     void twoGuards() {}
+  }
+
+  @Mistaken
+  @Controller("/mistaken-replays")
+  static class Replays {
+
+    @Mistake(
+        "@Idempotent.retain = 500ms: set it to 1 s to 366 days, such as 24h, or to 0s for none")
+    @Post("/short")
+    @Idempotent(retain = "500ms")
+    void retainedTooShortly() {}
+
+    @Mistake("@Idempotent.claim = 1h: set it to 1 s to 10 min, such as 30s")
+    @Post("/claim")
+    @Idempotent(claim = "1h")
+    void claimedTooLong() {}
+
+    @Mistake("@Idempotent.maxWait = forever: set it to 0 s to 30 s, such as 2s")
+    @Post("/wait")
+    @Idempotent(maxWait = "forever")
+    void waitsForEver() {}
+
+    @Mistake(
+        "@Idempotent.retain = PT24H: only the response to a request is kept, and this method is not a route: put it on the route, or remove it")
+    @Idempotent
+    void noRoute() {}
+
+    @Mistake("the result is a stream, which is not kept: return a single value, or remove it")
+    @Get("/stream")
+    @Idempotent
+    Flux<String> stream() {
+      return Flux.empty();
+    }
+
+    @Mistake({
+      "@RateLimiter.duplicate.replay = 1h: only a submission with an Idempotency-Key has its answer repeated: use by = IDEMPOTENCY_KEY"
+    })
+    @Post("/caller")
+    @RateLimiter(
+        preventDuplicate = true,
+        duplicate = @Duplicate(by = DuplicateBy.CALLER, replay = "1h"))
+    void byCaller() {}
+
+    @Mistake("@RateLimiter.duplicate.claim = 10s: it has no effect without replay: set that")
+    @Post("/unreplayed")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(claim = "10s"))
+    void claimWithoutReplay() {}
+
+    @Mistake({
+      "submissions are claimed before the arguments are bound: remove the condition, or put it into a @RateLimiter of its own"
+    })
+    @Post("/condition")
+    @RateLimiter(
+        condition = "#{order.length() > 3}",
+        preventDuplicate = true,
+        duplicate = @Duplicate(replay = "1h"))
+    void conditional(@Body String order) {}
+
+    @Mistake({"@RateLimiter.duplicate.releaseOnFailure = false", "is never kept"})
+    @Post("/failures")
+    @RateLimiter(
+        preventDuplicate = true,
+        duplicate = @Duplicate(replay = "1h", releaseOnFailure = false))
+    void keepsFailures() {}
+
+    @Mistake({"@RateLimiter.beforeSecurity = true", "who is known only after security: remove it"})
+    @Post("/before")
+    @RateLimiter(
+        beforeSecurity = true,
+        preventDuplicate = true,
+        duplicate = @Duplicate(replay = "1h"))
+    void beforeSecurity() {}
+
+    @Mistake({"@RateLimiter.preventDuplicateRule.", "the time of replay holds in its place"})
+    @Post("/timed")
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(time = 9),
+        duplicate = @Duplicate(replay = "1h"))
+    void timed() {}
+
+    @Mistake({
+      "@Idempotent = {}: @PreventDuplicate in the same place already defines it: remove one of them"
+    })
+    @Post("/both")
+    @PreventDuplicate
+    @Idempotent
+    void both() {}
   }
 
   @Mistaken

@@ -12,6 +12,8 @@ import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublisher;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
@@ -198,15 +200,23 @@ public class HttpService implements AutoCloseable {
     return URI.create("http://localhost:" + endpoints + path(ENDPOINTS_PATH + path.substring(1)));
   }
 
+  /** Sends a body of any kind, such as one of unknown length. */
+  public HttpResponse<String> exchange(
+      String method, String path, BodyPublisher body, String... headers) {
+    return send(request(method, path, body, headers));
+  }
+
   private HttpRequest request(String method, String path, String body, String... headers) {
+    return request(
+        method,
+        path,
+        body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body),
+        headers);
+  }
+
+  private HttpRequest request(String method, String path, BodyPublisher body, String... headers) {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(uri(path))
-            .timeout(PATIENCE)
-            .method(
-                method,
-                body.isEmpty()
-                    ? HttpRequest.BodyPublishers.noBody()
-                    : HttpRequest.BodyPublishers.ofString(body));
+        HttpRequest.newBuilder(uri(path)).timeout(PATIENCE).method(method, body);
     return headers.length == 0 ? request.build() : request.headers(headers).build();
   }
 

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.call;
+
+import io.limiter.core.StateKey;
+import io.limiter.core.idempotency.Claim;
+import io.limiter.core.idempotency.IdempotencyStore;
+import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.plan.DuplicateGuard.Replay;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.thread.LimiterTimer;
+import io.micronaut.core.annotation.Internal;
+import jakarta.inject.Singleton;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Claims submissions whose answers are repeated, and renews the claims while their methods run. A
+ * repetition of a submission that is still processed waits without a thread: for each key, however
+ * many requests wait for it, this instance asks the store once in {@link #POLL}.
+ */
+@Internal
+@Singleton
+public final class SubmissionClaims {
+
+  private static final Logger LOG = LoggerFactory.getLogger(SubmissionClaims.class);
+
+  /** How often the store is asked for an answer that requests wait for. */
+  static final Duration POLL = Duration.ofMillis(100);
+
+  /** The most requests that wait at once. Further ones are denied at once. */
+  static final int MAX_WAITING = 10_000;
+
+  /** A claim is renewed so many times before it would end. */
+  private static final int RENEWALS = 3;
+
+  private final IdempotencyStore store;
+  private final LimiterTimer timer;
+  private final Map<Submission, Queue> waiting = new ConcurrentHashMap<>();
+  private final AtomicInteger waiters = new AtomicInteger();
+  private final LogThrottle lost = new LogThrottle();
+
+  public SubmissionClaims(IdempotencyStore store, LimiterTimer timer) {
+    this.store = store;
+    this.timer = timer;
+  }
+
+  /** What became known of a submission. */
+  @Internal
+  public enum Result {
+    /** It was not made before: its method runs. */
+    FIRST,
+    /** Its answer is repeated. */
+    REPLAYED,
+    /** Another one is processed under its key. */
+    RUNNING,
+    /** Its key was used for another request. */
+    DIFFERENT,
+    /** The store does not answer. */
+    UNAVAILABLE
+  }
+
+  /** Receives each submission. Often runs on an event loop: it must not block or throw. */
+  @Internal
+  public interface Listener {
+    void claimed(LimitPlan plan, Result result);
+  }
+
+  /** One key, and what all of its submissions must have. */
+  private record Submission(StateKey key, ByteBuffer fingerprint) {}
+
+  /**
+   * Claims a submission. If another one is processed under its key, waits for the answer to that
+   * one, or for its end without an answer.
+   *
+   * @param fingerprint what a repetition must have, too
+   * @return on a thread of the store or of the timer; {@code RUNNING} if the other one is processed
+   *     still
+   */
+  public CompletionStage<Claim> claim(Replay replay, StateKey key, byte[] fingerprint) {
+    return store
+        .claim(key, fingerprint, replay.claim())
+        .thenCompose(
+            found ->
+                found.state() == Claim.State.RUNNING && !replay.maxWait().isZero()
+                    ? await(replay, new Submission(key, ByteBuffer.wrap(fingerprint)), found)
+                    : CompletableFuture.completedFuture(found));
+  }
+
+  /** How many requests wait for the answer to another one. */
+  public int waiting() {
+    return waiters.get();
+  }
+
+  private CompletionStage<Claim> await(Replay replay, Submission submission, Claim running) {
+    if (waiters.incrementAndGet() > MAX_WAITING) {
+      waiters.decrementAndGet();
+      return CompletableFuture.completedFuture(running);
+    }
+    CompletableFuture<Claim> waiter = new CompletableFuture<>();
+    Future<?> end = timer.schedule(() -> waiter.complete(running), replay.maxWait().toNanos());
+    waiting.compute(
+        submission,
+        (any, known) -> {
+          Queue queue = known == null ? new Queue(submission, replay.claim()) : known;
+          queue.waiters.add(waiter);
+          return queue;
+        });
+    return waiter.whenComplete(
+        (found, failure) -> {
+          waiters.decrementAndGet();
+          end.cancel(false);
+        });
+  }
+
+  /** The requests that wait for one answer. */
+  private final class Queue {
+
+    private final Submission submission;
+    private final Duration claim;
+
+    /** Changes only while the map computes its entry. */
+    private final ArrayDeque<CompletableFuture<Claim>> waiters = new ArrayDeque<>();
+
+    Queue(Submission submission, Duration claim) {
+      this.submission = submission;
+      this.claim = claim;
+      schedule();
+    }
+
+    private void schedule() {
+      var unused = timer.schedule(this::poll, POLL.toNanos());
+    }
+
+    private void poll() {
+      change(all -> all.removeIf(CompletableFuture::isDone));
+      if (waiting.get(submission) != this) {
+        return;
+      }
+      store
+          .claim(submission.key(), submission.fingerprint().array(), claim)
+          .whenComplete(
+              (found, failure) -> {
+                if (failure != null) {
+                  end().forEach(waiter -> waiter.completeExceptionally(failure));
+                } else if (found.state() == Claim.State.CLAIMED) {
+                  handOver(found);
+                  schedule();
+                } else if (found.state() == Claim.State.RUNNING) {
+                  schedule();
+                } else {
+                  end().forEach(waiter -> waiter.complete(found));
+                }
+              });
+    }
+
+    /** The first request that still waits takes the claim; the others wait for its answer. */
+    private void handOver(Claim claimed) {
+      while (true) {
+        List<CompletableFuture<Claim>> first = new ArrayList<>(1);
+        change(
+            all -> {
+              if (!all.isEmpty()) {
+                first.add(all.poll());
+              }
+            });
+        if (first.isEmpty()) {
+          var unused = store.release(claimed);
+          return;
+        }
+        if (first.get(0).complete(claimed)) {
+          return;
+        }
+      }
+    }
+
+    /** Ends the queue. Returns those who waited. */
+    private List<CompletableFuture<Claim>> end() {
+      List<CompletableFuture<Claim>> all = new ArrayList<>();
+      change(
+          some -> {
+            all.addAll(some);
+            some.clear();
+          });
+      return all;
+    }
+
+    /** Changes who waits. A queue without waiters has ended, and changes no more. */
+    private void change(Consumer<ArrayDeque<CompletableFuture<Claim>>> change) {
+      waiting.computeIfPresent(
+          submission,
+          (any, queue) -> {
+            if (queue == this) {
+              change.accept(waiters);
+            }
+            return queue.waiters.isEmpty() ? null : queue;
+          });
+    }
+  }
+
+  /** Renews a claim from now on, until it is answered, released or abandoned. */
+  public HeldClaim hold(Claim claimed, Replay replay) {
+    HeldClaim held = new HeldClaim(claimed, replay);
+    held.schedule();
+    return held;
+  }
+
+  /** A claim of a submission whose method runs. It ends once. Thread-safe. */
+  public final class HeldClaim {
+
+    private final Claim claim;
+    private final Replay replay;
+    private final long beginNanos = System.nanoTime();
+
+    // Guarded by this object.
+    private @Nullable Future<?> next;
+    private boolean ended;
+
+    private HeldClaim(Claim claim, Replay replay) {
+      this.claim = claim;
+      this.replay = replay;
+    }
+
+    /** How the answer is repeated. */
+    public Replay replay() {
+      return replay;
+    }
+
+    private synchronized void schedule() {
+      // No method runs as long as its answer would be kept: the renewal of one that was lost ends.
+      if (!ended && System.nanoTime() - beginNanos < replay.retain().toNanos()) {
+        next = timer.schedule(this::renew, replay.claim().toNanos() / RENEWALS);
+      }
+    }
+
+    private void renew() {
+      store
+          .renew(claim, replay.claim())
+          .whenComplete(
+              (held, failure) -> {
+                if (failure != null || held) {
+                  schedule(); // two more renewals may fail
+                } else if (abandon()) {
+                  reportLost();
+                }
+              });
+    }
+
+    /** Stops the renewals: the claim ends by itself. Returns whether it was held. */
+    public synchronized boolean abandon() {
+      boolean first = !ended;
+      ended = true;
+      if (next != null) {
+        next.cancel(false);
+      }
+      return first;
+    }
+
+    /** Keeps the answer. Completes with whether it is kept; fails with the store. */
+    public CompletionStage<Boolean> answer(byte[] answer) {
+      if (!abandon()) {
+        return CompletableFuture.completedFuture(false);
+      }
+      return store
+          .answer(claim, answer, replay.retain())
+          .thenApply(
+              kept -> {
+                if (!kept) {
+                  reportLost();
+                }
+                return kept;
+              });
+    }
+
+    /** Frees the submission, so that it may be made again. */
+    public CompletionStage<Boolean> release() {
+      return abandon() ? store.release(claim) : CompletableFuture.completedFuture(false);
+    }
+  }
+
+  private void reportLost() {
+    if (lost.count() == 0) {
+      return;
+    }
+    LOG.warn(
+        "A method has outlived its claim, so its answer is not kept, and its submission may have run twice: Redis was away for longer than the claim, this process was paused, or the key was reset. A longer claim (@Idempotent.claim) avoids that");
+  }
+}

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.http;
+
+import io.limiter.core.Outcome;
+import io.limiter.core.StateKey;
+import io.limiter.core.StoreException;
+import io.limiter.core.Verdict;
+import io.limiter.core.idempotency.Claim;
+import io.limiter.core.idempotency.MemoryIdempotencyStore;
+import io.limiter.core.resilience.Fallback;
+import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.call.AdmissionControl;
+import io.limiter.micronaut.call.LimitedCall;
+import io.limiter.micronaut.call.SubmissionClaims;
+import io.limiter.micronaut.call.SubmissionClaims.HeldClaim;
+import io.limiter.micronaut.call.SubmissionClaims.Result;
+import io.limiter.micronaut.config.LimiterConfiguration.IdempotencyConfiguration;
+import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.denial.Rejections;
+import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKeyException;
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.plan.DuplicateGuard;
+import io.limiter.micronaut.plan.DuplicateGuard.Replay;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.PlanRegistry;
+import io.limiter.micronaut.subject.IdempotencyKey;
+import io.limiter.micronaut.subject.RequestSubjects;
+import io.limiter.micronaut.thread.CallerThreads.CallContext;
+import io.limiter.micronaut.thread.LimiterTimer;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.annotation.Order;
+import io.micronaut.core.util.SupplierUtil;
+import io.micronaut.http.HttpHeaders;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpRequestWrapper;
+import io.micronaut.http.HttpStatus;
+import io.micronaut.http.MediaType;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.ServerHttpRequest;
+import io.micronaut.http.annotation.RequestFilter;
+import io.micronaut.http.annotation.ResponseFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.body.ByteBody;
+import io.micronaut.http.body.CloseableByteBody;
+import io.micronaut.http.body.MessageBodyHandlerRegistry;
+import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
+import io.micronaut.http.filter.ConditionalFilter;
+import io.micronaut.web.router.RouteAttributes;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.publisher.Flux;
+
+/**
+ * Repeats the answers of routes whose submissions have an {@code Idempotency-Key}. On the request's
+ * way it stands between security and the gate: a repetition is answered before any limit counts it.
+ * On the response's way it stands inside of compression and of the filters that write header
+ * fields, which treat a repeated answer like the first one.
+ */
+@Internal
+@ServerFilter(patterns = ServerFilter.MATCH_ALL_PATTERN, appendContextPath = false)
+public final class ReplayFilter
+    implements ConditionalFilter, ApplicationEventListener<HttpRequestTerminatedEvent> {
+
+  /** After security, which finds the user; before the gate. */
+  public static final int ORDER = GateFilter.ORDER - 10;
+
+  private static final Logger LOG = LoggerFactory.getLogger(ReplayFilter.class);
+
+  private static final String CLAIM = "io.limiter.claim";
+
+  /** Seconds after which a client may ask again for an answer that was not there in time. */
+  private static final String RETRY_AFTER = "1";
+
+  private static final CompletionStage<Optional<MutableHttpResponse<?>>> ENTER =
+      CompletableFuture.completedFuture(Optional.empty());
+
+  private final PlanRegistry plans;
+  private final PoliciesConfiguration settings;
+  private final IdempotencyConfiguration idempotency;
+  private final RequestSubjects subjects;
+  private final SubmissionClaims claims;
+  private final Supplier<SubmissionClaims> local;
+  private final AdmissionControl admission;
+  private final DirectDenials denials;
+  private final Rejections rejections;
+  private final Optional<MessageBodyHandlerRegistry> writers;
+  private final List<SubmissionClaims.Listener> listeners;
+  private final LogThrottle failures = new LogThrottle();
+  private final LogThrottle unkept = new LogThrottle();
+
+  ReplayFilter(
+      PlanRegistry plans,
+      PoliciesConfiguration settings,
+      IdempotencyConfiguration idempotency,
+      RequestSubjects subjects,
+      SubmissionClaims claims,
+      LimiterTimer timer,
+      AdmissionControl admission,
+      DirectDenials denials,
+      Rejections rejections,
+      Optional<MessageBodyHandlerRegistry> writers,
+      List<SubmissionClaims.Listener> listeners) {
+    this.plans = plans;
+    this.settings = settings;
+    this.idempotency = idempotency;
+    this.subjects = subjects;
+    this.claims = claims;
+    this.local =
+        SupplierUtil.memoized(
+            () ->
+                new SubmissionClaims(
+                    new MemoryIdempotencyStore(
+                        idempotency.maxEntries(), idempotency.maxBytes(), System::nanoTime),
+                    timer));
+    this.admission = admission;
+    this.denials = denials;
+    this.rejections = rejections;
+    this.writers = writers;
+    this.listeners = List.copyOf(listeners);
+  }
+
+  @Override
+  public boolean isEnabled(HttpRequest<?> request) {
+    return plan(request) != null;
+  }
+
+  private @Nullable LimitPlan plan(HttpRequest<?> request) {
+    LimitPlan plan = plans.ofRoute(request).orElse(null);
+    return plan == null || plan.replay().isEmpty() ? null : plan;
+  }
+
+  @RequestFilter
+  @Order(ORDER)
+  CompletionStage<Optional<MutableHttpResponse<?>>> claim(HttpRequest<?> request) {
+    LimitPlan plan = plan(request);
+    if (plan == null) {
+      return ENTER;
+    }
+    DuplicateGuard guard = plan.replay().orElseThrow();
+    Optional<String> key = key(request, guard);
+    if (key.isEmpty()) {
+      return ENTER;
+    }
+    if (request.getContentType().filter(ReplayFilter::hasParts).isPresent()) {
+      return answer(request, HttpStatus.UNSUPPORTED_MEDIA_TYPE, "idempotent_request_multipart");
+    }
+    StateKey submission =
+        guard.answers(subjects.resolve(guard.submitter(), request), plan.method(), key.get());
+    CompletableFuture<byte[]> fingerprint = fingerprint(request);
+    CallContext context = CallContext.current();
+    return fingerprint.thenCompose(
+        digest ->
+            digest.length == 0
+                ? answer(
+                    request, HttpStatus.REQUEST_ENTITY_TOO_LARGE, "idempotent_request_too_large")
+                : claim(request, plan, submission, digest, context));
+  }
+
+  private static boolean hasParts(MediaType type) {
+    return type.getType().equals("multipart");
+  }
+
+  private static Optional<String> key(HttpRequest<?> request, DuplicateGuard guard) {
+    Optional<String> key = IdempotencyKey.of(request);
+    if (key.isEmpty()
+        && guard.submission() instanceof DuplicateGuard.Submission.ByIdempotencyKey by
+        && by.required()) {
+      throw InvalidIdempotencyKeyException.missing();
+    }
+    return key;
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> answer(
+      HttpRequest<?> request, HttpStatus status, String code) {
+    return CompletableFuture.completedFuture(
+        Optional.of(rejections.submission(request, status, code)));
+  }
+
+  /**
+   * A digest of the method, the path, the query and the raw body: what a repetition must have, too.
+   * Empty if the body is too large. The route reads the same bytes afterwards.
+   */
+  private CompletableFuture<byte[]> fingerprint(HttpRequest<?> request) {
+    MessageDigest digest = sha256();
+    digest.update(
+        (request.getMethodName() + ' ' + request.getUri().toASCIIString() + '\n')
+            .getBytes(StandardCharsets.US_ASCII));
+    HttpRequest<?> innermost = request;
+    while (innermost instanceof HttpRequestWrapper<?> wrapper) {
+      innermost = wrapper.getDelegate();
+    }
+    if (!(innermost instanceof ServerHttpRequest<?> received)) {
+      throw new IllegalStateException(
+          "%s shows no bytes of a request, so answers cannot be repeated on this server"
+              .formatted(innermost.getClass().getName()));
+    }
+    ByteBody body = received.byteBody();
+    if (body.expectedLength().orElse(0) > idempotency.maxBody()) {
+      return CompletableFuture.completedFuture(new byte[0]);
+    }
+    long[] length = {0};
+    CloseableByteBody copy = body.split(ByteBody.SplitBackpressureMode.FASTEST);
+    return Flux.from(copy.toByteArrayPublisher())
+        .takeUntil(
+            bytes -> {
+              length[0] += bytes.length;
+              digest.update(bytes);
+              return length[0] > idempotency.maxBody();
+            })
+        .then()
+        .toFuture()
+        .thenApply(all -> length[0] > idempotency.maxBody() ? new byte[0] : digest.digest());
+  }
+
+  private static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("Every Java platform has SHA-256", impossible);
+    }
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> claim(
+      HttpRequest<?> request,
+      LimitPlan plan,
+      StateKey submission,
+      byte[] digest,
+      CallContext context) {
+    CompletionStage<Supplier<Optional<MutableHttpResponse<?>>>> found =
+        claims(claims, request, plan, submission, digest)
+            .exceptionallyCompose(
+                failure -> withoutStore(request, plan, submission, digest, failure));
+    return admission.threads().back(found, Optional.of(request), context).thenApply(Supplier::get);
+  }
+
+  /** Claims a submission. Completes with what follows from that, on the thread of the request. */
+  private CompletionStage<Supplier<Optional<MutableHttpResponse<?>>>> claims(
+      SubmissionClaims from,
+      HttpRequest<?> request,
+      LimitPlan plan,
+      StateKey submission,
+      byte[] digest) {
+    Replay replay = plan.replay().flatMap(DuplicateGuard::replay).orElseThrow();
+    return from.claim(replay, submission, digest)
+        .thenApply(claim -> () -> goOn(request, plan, replay, from, claim));
+  }
+
+  private CompletionStage<Supplier<Optional<MutableHttpResponse<?>>>> withoutStore(
+      HttpRequest<?> request,
+      LimitPlan plan,
+      StateKey submission,
+      byte[] digest,
+      Throwable failure) {
+    Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+    if (!(cause instanceof StoreException)) {
+      return CompletableFuture.failedFuture(failure);
+    }
+    Fallback fallback = settings.fallbacks(Fallback.DENY).apply(plan.policy());
+    failures.report(
+        LOG,
+        "Submissions with an Idempotency-Key cannot be claimed, since the store does not answer: %s decides"
+            .formatted(fallback),
+        cause);
+    report(plan, Result.UNAVAILABLE);
+    return switch (fallback) {
+      case DENY -> CompletableFuture.completedFuture(() -> deny(request, plan));
+      case ALLOW -> CompletableFuture.completedFuture(Optional::empty);
+      case LOCAL -> claims(local.get(), request, plan, submission, digest);
+    };
+  }
+
+  private Optional<MutableHttpResponse<?>> deny(HttpRequest<?> request, LimitPlan plan) {
+    LimitDeniedException denial =
+        LimitDeniedException.of(
+            Verdict.of(plan.policy(), Outcome.UNAVAILABLE).build(), DenialText.NONE);
+    Optional<MutableHttpResponse<?>> response = denials.respond(request, denial);
+    if (response.isEmpty()) {
+      throw denial; // which the application answers
+    }
+    return response;
+  }
+
+  private Optional<MutableHttpResponse<?>> goOn(
+      HttpRequest<?> request, LimitPlan plan, Replay replay, SubmissionClaims from, Claim claim) {
+    switch (claim.state()) {
+      case CLAIMED -> {
+        report(plan, Result.FIRST);
+        request.setAttribute(CLAIM, from.hold(claim, replay));
+        return Optional.empty();
+      }
+      case ANSWERED -> {
+        report(plan, Result.REPLAYED);
+        return Optional.of(
+            StoredAnswer.of(claim.answer())
+                .flatMap(StoredAnswer::response)
+                .orElseGet(
+                    () ->
+                        rejections.submission(
+                            request, HttpStatus.CONFLICT, "idempotent_answer_unavailable")));
+      }
+      case DIFFERENT -> {
+        report(plan, Result.DIFFERENT);
+        return Optional.of(
+            rejections.submission(
+                request, HttpStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused"));
+      }
+      case RUNNING -> {
+        report(plan, Result.RUNNING);
+        return Optional.of(
+            rejections
+                .submission(request, HttpStatus.CONFLICT, "idempotency_key_in_use")
+                .header(HttpHeaders.RETRY_AFTER, RETRY_AFTER));
+      }
+    }
+    throw new IllegalStateException("A claim is " + claim.state());
+  }
+
+  private void report(LimitPlan plan, Result result) {
+    listeners.forEach(listener -> listener.claimed(plan, result));
+  }
+
+  /** Keeps the answer before the client has it, so that a repetition finds it. */
+  @ResponseFilter
+  @Order(ORDER)
+  CompletionStage<MutableHttpResponse<?>> keep(
+      HttpRequest<?> request, MutableHttpResponse<?> response) {
+    HeldClaim held = request.getAttribute(CLAIM, HeldClaim.class).orElse(null);
+    if (held == null) {
+      return CompletableFuture.completedFuture(response);
+    }
+    CompletionStage<Boolean> ended =
+        isKept(request, response, held.replay())
+            ? held.answer(stored(request, response).bytes())
+            : held.release();
+    CompletableFuture<Boolean> settled =
+        ended
+            .toCompletableFuture()
+            .exceptionally(
+                failure -> {
+                  failures.report(
+                      LOG,
+                      "An answer could not be kept, or its claim not be freed, so the claim ends by itself",
+                      failure);
+                  return false;
+                });
+    return admission.threads().back(settled, Optional.of(request)).thenApply(done -> response);
+  }
+
+  private static boolean isKept(
+      HttpRequest<?> request, MutableHttpResponse<?> response, Replay replay) {
+    return replay.keeps(response.code())
+        && RouteAttributes.getException(response).isEmpty()
+        && LimitedCall.of(request).filter(LimitedCall::isDenied).isEmpty();
+  }
+
+  private StoredAnswer stored(HttpRequest<?> request, MutableHttpResponse<?> response) {
+    Optional<byte[]> body = EncodedBody.bytes(request, response, writers);
+    if (body.isEmpty() || body.get().length > idempotency.maxAnswer()) {
+      reportUnkept(request, body);
+      return StoredAnswer.withoutBody(response.code());
+    }
+    List<StoredAnswer.Field> fields =
+        new ArrayList<>(StoredAnswer.fields(response.getHeaders(), idempotency.headers()));
+    if (body.get().length > 0) {
+      fields.add(
+          new StoredAnswer.Field(
+              HttpHeaders.CONTENT_TYPE, EncodedBody.mediaType(request, response).toString()));
+    }
+    return new StoredAnswer(response.code(), fields, body.get());
+  }
+
+  private void reportUnkept(HttpRequest<?> request, Optional<byte[]> body) {
+    if (unkept.count() == 0) {
+      return;
+    }
+    LOG.warn(
+        "The answer of {} is not kept, so a repetition is answered 409: {}",
+        plans.ofRoute(request).map(LimitPlan::method).orElse("a route"),
+        body.isEmpty()
+            ? "it is a stream, a file, or cannot be encoded"
+            : "it has %s bytes, more than limiter.idempotency.max-answer = %s"
+                .formatted(body.get().length, idempotency.maxAnswer()));
+  }
+
+  /** The claim of a request whose response did not come here ends by itself. */
+  @Override
+  public void onApplicationEvent(HttpRequestTerminatedEvent ended) {
+    ended.getSource().getAttribute(CLAIM, HeldClaim.class).ifPresent(HeldClaim::abandon);
+  }
+}
