@@ -30,6 +30,7 @@ final class Lease {
 
   private final Grant grant;
   private final int units;
+  private final LeaseUnits.Counts counts;
   private final LongSupplier nanos;
   private final long askedNanos;
   private final long endNanos;
@@ -40,11 +41,14 @@ final class Lease {
 
   /**
    * @param units how many were granted
+   * @param counts learn the units when they are granted, and when the lease is over
    * @param askedNanos when the store was asked: the time begins no later here than in the store
    */
-  Lease(Grant grant, int units, long askedNanos, LongSupplier nanos) {
+  Lease(Grant grant, int units, LeaseUnits.Counts counts, long askedNanos, LongSupplier nanos) {
     this.grant = grant;
     this.units = units;
+    this.counts = counts;
+    counts.granted.add(units);
     this.nanos = nanos;
     this.askedNanos = askedNanos;
     double lasts = (double) grant.micros() * 1_000;
@@ -69,11 +73,16 @@ final class Lease {
       spent.note(charge, this, after, nowNanos);
       return true;
     }
-    left.addAndGet(cost);
+    if (isClosed(left.addAndGet(cost)) && after >= 0) { // taken when it was closed: not given back
+      var unused = grant.giveBack().apply(cost);
+    }
     return false;
   }
 
-  /** Gives units back to this lease, or to the store if the lease has ended. */
+  /**
+   * Gives units of a call back to this lease, or to the store if the lease has ended: then they
+   * count as spent.
+   */
   CompletionStage<Long> giveBack(int some) {
     long known = left.get();
     while (known >= 0 && nanos.getAsLong() - endNanos < 0) {
@@ -87,15 +96,34 @@ final class Lease {
 
   /** Ends the lease, and gives back to the store what is left. */
   void retire() {
-    long unspent = left.getAndSet(CLOSED);
+    int unspent = end();
     if (unspent > 0) {
-      var unused = grant.giveBack().apply((int) unspent);
+      var unused =
+          grant
+              .giveBack()
+              .apply(unspent)
+              .whenComplete((back, failure) -> counts.unspent(unspent, failure == null ? back : 0));
     }
   }
 
   /** Ends the lease, and gives back nothing. */
   void close() {
-    left.set(CLOSED);
+    counts.unspent(end(), 0);
+  }
+
+  /** Ends the lease, and counts what was spent. Returns what is left; zero if it has ended. */
+  private int end() {
+    long known = left.getAndSet(CLOSED);
+    if (isClosed(known)) {
+      return 0;
+    }
+    int unspent = (int) Math.max(0, known); // below zero while a call puts back what it took
+    counts.spent.add(units - unspent);
+    return unspent;
+  }
+
+  private static boolean isClosed(long left) {
+    return left < CLOSED / 2;
   }
 
   /** Whether nothing more can be spent. */

@@ -15,14 +15,16 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceArray;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -47,14 +49,16 @@ public final class LeaseStore extends DelegatingStore {
   /** How many subjects may be hot at once, at most; the store decides the calls of others. */
   private static final int SUBJECTS = 8_192;
 
+  /** The most limit keys whose units are counted each. */
+  private static final int LIMITS = 1_000;
+
   /** The most units of a lease under a log, which writes 8 bytes for each of them. */
   private static final int LOGGED_UNITS = 4_096;
 
   private final LongSupplier nanos;
   private final AtomicReferenceArray<@Nullable HotSubject> subjects =
       new AtomicReferenceArray<>(SUBJECTS);
-  private final LongAdder granted = new LongAdder();
-  private final LongAdder givenBack = new LongAdder();
+  private final Map<String, LeaseUnits.Counts> counts = new ConcurrentHashMap<>();
 
   /**
    * @param store decides and grants
@@ -206,14 +210,19 @@ public final class LeaseStore extends DelegatingStore {
     }
   }
 
-  /** The units that the store has granted. */
-  public long granted() {
-    return granted.sum();
+  /** The units of leases by their limit key; those of too many keys together as {@code other}. */
+  public Map<String, LeaseUnits> units() {
+    Map<String, LeaseUnits> units = new TreeMap<>();
+    counts.forEach((limit, count) -> units.put(limit, count.now()));
+    return units;
   }
 
-  /** The granted units that went back to the store; the others were spent, or expired. */
-  public long givenBack() {
-    return givenBack.sum();
+  private LeaseUnits.Counts countsOf(String limit) {
+    LeaseUnits.Counts known = counts.get(limit);
+    return known != null
+        ? known
+        : counts.computeIfAbsent(
+            counts.size() < LIMITS ? limit : "other", any -> new LeaseUnits.Counts());
   }
 
   /** Gives back what is left of all leases, so that a deployment does not lose it. */
@@ -349,22 +358,11 @@ public final class LeaseStore extends DelegatingStore {
       asked.whenComplete(
           (grant, failure) -> {
             if (failure == null && grant.isGranted()) {
-              granted.add(wanted);
-              add(new Lease(counted(grant), wanted, nowNanos, nanos));
+              add(new Lease(grant, wanted, countsOf(charge.limit()), nowNanos, nanos));
               asking.set(false);
             } else {
               ended(nanos.getAsLong());
             }
-          });
-    }
-
-    private Grant counted(Grant grant) {
-      return new Grant(
-          grant.verdict(),
-          grant.micros(),
-          some -> {
-            givenBack.add(some);
-            return grant.giveBack().apply(some);
           });
     }
 

@@ -8,6 +8,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.lease.LeaseUnits;
 import io.limiter.core.resilience.KnownCall.UnreportedReservation;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
@@ -16,6 +17,7 @@ import io.limiter.core.util.LogThrottle;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -371,9 +373,8 @@ public final class FallbackStore extends DelegatingStore {
     /**
      * Leases were put in front of the store.
      *
-     * @param granted the units that the store has granted until now
-     * @param givenBack how many of them went back to the store
+     * @param units their units until now, by the limit key
      */
-    default void leased(LongSupplier granted, LongSupplier givenBack) {}
+    default void leased(Supplier<Map<String, LeaseUnits>> units) {}
   }
 }

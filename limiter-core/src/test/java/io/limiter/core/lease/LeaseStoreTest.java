@@ -45,11 +45,15 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.helpers.NOPLogger;
 
 /** How calls spend leases: each row of the tables in docs/leases.md. */
@@ -204,6 +208,37 @@ class LeaseStoreTest {
     assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.STORE);
   }
 
+  /** The lease is closed meanwhile, by another call or by a reset. */
+  @Test
+  void unitsThatAreTakenTooLateOfAClosedLeaseGoBack() {
+    Unclosed open = new Unclosed(memory);
+    LimitRequest call = call(WINDOW);
+    AtomicReference<LeaseStore> racing = new AtomicReference<>();
+    AtomicBoolean race = new AtomicBoolean();
+    LongSupplier clock =
+        () -> {
+          if (race.getAndSet(false)) {
+            advance(LEASE);
+            racing.get().close();
+          }
+          return nanos();
+        };
+    racing.set(new LeaseStore(open, clock));
+    int admitted = 0;
+    Verdict verdict;
+    do {
+      verdict = racing.get().decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+      admitted++;
+    } while (verdict.decidedBy() != DecidedBy.LEASE);
+    race.set(true);
+    verdict = racing.get().decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+    admitted++;
+
+    assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(remaining(call)).isEqualTo(1_000 - admitted);
+    assertThat(racing.get().units().get("p").held()).isZero();
+  }
+
   /** As by SIGSTOP: the clock is read after the units are taken. */
   @Test
   void aThreadThatIsPausedWhileItSpendsDoesNotSpendLate() {
@@ -269,6 +304,84 @@ class LeaseStoreTest {
     assertThat(remaining(call)).isEqualTo(1_000 - calls);
   }
 
+  @Test
+  void unitsAreCountedWhenTheirLeaseEnds() {
+    LimitRequest call = call(WINDOW);
+    heat(call);
+    LeaseUnits granted = store.units().get("p");
+    assertThat(granted).isEqualTo(new LeaseUnits(granted.granted(), 0, 0, 0));
+    assertThat(granted.held()).isEqualTo(granted.granted()).isGreaterThanOrEqualTo(10);
+    decide(call);
+    Verdict refunded = decide(call);
+    assertThat(refund(refunded)).as("to the lease").isEqualTo(1);
+    Verdict late = decide(call);
+    advance(LEASE.multipliedBy(2));
+    long before = remaining(call);
+    decide(call);
+
+    long back = granted.granted() - 3; // with the call that found it hot
+    assertThat(store.units().get("p"))
+        .isEqualTo(new LeaseUnits(granted.granted(), 3, back, 0))
+        .matches(units -> units.held() == 0);
+    assertThat(remaining(call)).isEqualTo(before + back - 1);
+    assertThat(refund(late)).as("to the store").isEqualTo(1);
+    assertThat(store.units().get("p").spent()).as("never falls").isEqualTo(3);
+  }
+
+  /** Their window has ended, the store was reset, or it is away. */
+  @ParameterizedTest
+  @ValueSource(strings = {"window", "reset", "away"})
+  void whatTheStoreDoesNotTakeBackHasExpired(String why) {
+    LimitRequest call = call(WINDOW);
+    LeaseStore leases =
+        new LeaseStore(
+            new DelegatingStore(memory) {
+              @Override
+              public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
+                return store
+                    .lease(units, time)
+                    .thenApply(
+                        grant ->
+                            why.equals("away")
+                                ? new Grant(grant.verdict(), grant.micros(), some -> seen.failure())
+                                : grant);
+              }
+            },
+            this::nanos);
+    Verdict verdict;
+    do {
+      verdict = leases.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+    } while (verdict.decidedBy() != DecidedBy.LEASE);
+    switch (why) {
+      case "reset" -> leases.reset(List.of(call.charge(0).key()));
+      case "window" -> {
+        advance(MINUTE.plus(LEASE));
+        memory.decide(call, Mode.ACQUIRE); // by another instance: the next window
+      }
+      default -> advance(LEASE.multipliedBy(2));
+    }
+    leases.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+
+    LeaseUnits units = leases.units().get("p");
+    assertThat(units)
+        .isEqualTo(new LeaseUnits(units.granted(), 1, 0, units.granted() - 1))
+        .matches(all -> all.held() == 0);
+  }
+
+  @Test
+  void unitsAreCountedByLimitKeysUpToABound() {
+    for (int i = 0; i < 1_200; i++) { // a few share a place, and get no lease
+      LimitRequest call = call(Charge.of("limit" + i, ALL, leased(WINDOW)));
+      for (int c = 0; c < 12; c++) {
+        decide(call);
+      }
+    }
+
+    assertThat(store.units()).hasSize(1_001);
+    assertThat(store.units().get("other").granted())
+        .isGreaterThan(10 * store.units().get("limit0").granted());
+  }
+
   /** Grants arrive late, on another thread, while several threads spend and refund. */
   @Test
   void noUnitIsLost() throws InterruptedException {
@@ -311,6 +424,12 @@ class LeaseStoreTest {
 
     assertThat(spent.get()).as("spent by leases").isGreaterThan(100_000);
     assertThat(remaining(call)).isEqualTo(count - admitted.get());
+    LeaseUnits units = leases.units().get("p");
+    assertThat(units.held()).as("%s", units).isZero();
+    assertThat(units.expired()).as("%s", units).isZero();
+    assertThat(units.spent())
+        .as("%s", units)
+        .isBetween(spent.get() - 4 * 200_000 / 50, spent.get() + 100);
   }
 
   private static final class Unclosed extends DelegatingStore {

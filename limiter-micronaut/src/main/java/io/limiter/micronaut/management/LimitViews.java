@@ -3,6 +3,7 @@ package io.limiter.micronaut.management;
 
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.limiter.core.lease.LeaseUnits;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.config.ListedCaller;
@@ -77,6 +78,18 @@ final class LimitViews {
               return view;
             })
         .toList();
+  }
+
+  /** The lease of a policy, and its units on this instance. */
+  static Map<String, Object> lease(Duration time, LeaseUnits units) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("time", time.toString());
+    view.put("granted", units.granted());
+    view.put("spent", units.spent());
+    view.put("returned", units.returned());
+    view.put("expired", units.expired());
+    view.put("held", units.held());
+    return view;
   }
 
   private static String algorithm(Rule rule) {

@@ -595,6 +595,7 @@ public final class LimitsEndpoint {
   private Map<String, Object> view(LimitedPolicy policy) {
     Map<String, Object> view = LimitViews.policy(policy, isObserved(policy));
     view.put("decisions", statistics.decisions(policy.name()));
+    statistics.lease(policy).ifPresent(lease -> view.put("lease", lease));
     return view;
   }
 

@@ -7,6 +7,7 @@ import io.limiter.core.Outcome;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
+import io.limiter.core.lease.LeaseUnits;
 import io.limiter.core.redis.RedisHealth.NodeListener;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.resilience.FallbackStore.StoreListener;
@@ -45,8 +46,8 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -104,8 +105,8 @@ final class LimiterMeters
   /** Null without a deny cache. */
   private volatile @Nullable IntSupplier cachedDenials;
 
-  /** By their tag {@code state}; empty without Redis. */
-  private final Map<String, LongSupplier> leasedUnits = new ConcurrentHashMap<>();
+  /** By the limit key; null without Redis. */
+  private volatile @Nullable Supplier<Map<String, LeaseUnits>> leasedUnits;
 
   private final Map<SubmissionClaims.Result, Counter> submissions = new ConcurrentHashMap<>();
 
@@ -142,13 +143,13 @@ final class LimiterMeters
     if (denials != null) {
       gauge(meters, "limiter.deny.cache", "Entries of the deny cache", denials::getAsInt);
     }
-    leasedUnits.forEach(
-        (state, units) ->
-            states.add(
-                FunctionCounter.builder("limiter.lease.units", units, LongSupplier::getAsLong)
-                    .tag("state", state)
-                    .description("Units that Redis has granted in advance, or got back")
-                    .register(meters)));
+    Supplier<Map<String, LeaseUnits>> units = leasedUnits;
+    if (units != null) {
+      leased(meters, "granted", units, LeaseUnits::granted);
+      leased(meters, "spent", units, LeaseUnits::spent);
+      leased(meters, "returned", units, LeaseUnits::returned);
+      leased(meters, "expired", units, LeaseUnits::expired);
+    }
     beans
         .findBean(SettingsShare.class)
         .filter(SettingsShare::isShared)
@@ -191,6 +192,21 @@ final class LimiterMeters
   private void gauge(
       MeterRegistry meters, String name, String description, Supplier<Number> value) {
     states.add(Gauge.builder(name, value).description(description).register(meters));
+  }
+
+  private void leased(
+      MeterRegistry meters,
+      String state,
+      Supplier<Map<String, LeaseUnits>> units,
+      ToLongFunction<LeaseUnits> count) {
+    states.add(
+        FunctionCounter.builder(
+                "limiter.lease.units",
+                units,
+                all -> all.get().values().stream().mapToLong(count).sum())
+            .tag("state", state)
+            .description("Units of leases: granted by Redis, then spent, returned or expired")
+            .register(meters));
   }
 
   private void addBreaker(MeterRegistry meters, String node, BooleanSupplier open) {
@@ -237,9 +253,8 @@ final class LimiterMeters
   }
 
   @Override
-  public void leased(LongSupplier granted, LongSupplier givenBack) {
-    leasedUnits.put("granted", granted);
-    leasedUnits.put("returned", givenBack);
+  public void leased(Supplier<Map<String, LeaseUnits>> units) {
+    leasedUnits = units;
   }
 
   @Override

@@ -102,9 +102,10 @@ public final class LimitedPolicy {
    * @param subject who is counted, as written in the annotation: {@code limitType = IP}
    * @param rules the rules for calls with a subject
    * @param anonymousRules the rules for calls without one, which are counted by address
+   * @param lease for how long an instance may take units in advance; zero if it may not
    */
   public record SubjectLimit(
-      String key, String subject, List<Rule> rules, List<Rule> anonymousRules) {
+      String key, String subject, List<Rule> rules, List<Rule> anonymousRules, Duration lease) {
 
     public SubjectLimit {
       rules = List.copyOf(rules);
@@ -179,7 +180,8 @@ public final class LimitedPolicy {
                     planned.source().mayBeAnonymous()
                             && planned.source().anonymous() != Anonymous.REJECT
                         ? planned.anonymousRules().rules()
-                        : List.of()))
+                        : List.of(),
+                    planned.rules().lease()))
         .distinct()
         .toList();
   }

@@ -57,7 +57,7 @@ record StoreChain(
                     listeners,
                     LoggerFactory.getLogger(FallbackStore.class))
                 .whileConnecting(firstAttempt, longest));
-    listeners.forEach(listener -> listener.leased(leases::granted, leases::givenBack));
+    listeners.forEach(listener -> listener.leased(leases::units));
     return cached(leases, listeners);
   }
 

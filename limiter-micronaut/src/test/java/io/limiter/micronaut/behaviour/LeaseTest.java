@@ -194,7 +194,9 @@ class LeaseTest {
           .isEqualTo(deciders.get("LEASE").doubleValue());
       double spent = deciders.get("LEASE").doubleValue();
       assertThat(units(one, "granted") + units(other, "granted")).isGreaterThanOrEqualTo(spent);
-      assertThat(units(one, "returned")).isLessThan(units(one, "granted"));
+      assertThat(units(one, "spent") + units(other, "spent")).isLessThanOrEqualTo(spent);
+      assertThat(units(one, "spent") + units(one, "returned") + units(one, "expired"))
+          .isLessThanOrEqualTo(units(one, "granted"));
 
       HttpResponse<String> denied = one.get("/leased/" + policy);
       assertThat(denied.statusCode()).isEqualTo(429);

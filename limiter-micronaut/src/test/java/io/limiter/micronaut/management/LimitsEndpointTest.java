@@ -53,6 +53,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterEach;
@@ -81,6 +82,13 @@ class LimitsEndpointTest {
     @RateLimiter(value = "search", rules = @RateRule(count = 2, time = 3_600))
     String search() {
       return "found";
+    }
+
+    @Get("/hot")
+    @RateLimiter(value = "hot", limitType = LimitType.GLOBAL, lease = "1s")
+    @RateRule(count = 10_000, time = 3_600, algorithm = Algorithm.FIXED_WINDOW)
+    String hot() {
+      return "hot";
     }
 
     @Get("/mail")
@@ -304,6 +312,40 @@ class LimitsEndpointTest {
         .noneMatch(PolicyStatistics.class::isInstance);
     assertThat(off.context().getBeansOfType(VerdictListener.class))
         .noneMatch(PolicyStatistics.class::isInstance);
+  }
+
+  /** Which units were spent is known when the lease has ended. */
+  @Test
+  void aPolicyWithALeaseHasItsUnits() {
+    HttpService one = redis("limiter.headers.debug", true);
+    AtomicInteger spent = new AtomicInteger();
+    await()
+        .atMost(PATIENCE)
+        .pollDelay(Duration.ZERO)
+        .pollInterval(Duration.ofMillis(1))
+        .until(() -> spends(one, spent) && spent.get() == 12);
+    assertThat(lease(one, "time")).isEqualTo("PT1S");
+    assertThat(Long.parseLong(lease(one, "granted"))).isGreaterThanOrEqualTo(12);
+
+    await().atMost(PATIENCE).until(() -> !spends(one, spent)); // after the end
+    await().atMost(PATIENCE).until(() -> lease(one, "held").equals("0"));
+    assertThat(lease(one, "spent")).isEqualTo(spent.toString());
+    assertThat(Long.parseLong(lease(one, "returned")))
+        .isEqualTo(Long.parseLong(lease(one, "granted")) - spent.get());
+    assertThat(lease(one, "expired")).isEqualTo("0");
+    assertThat(read(one, "/limits/search").has("lease")).as("without a lease").isFalse();
+  }
+
+  private static String lease(HttpService at, String member) {
+    return read(at, "/limits/hot").at("/lease/" + member).asText();
+  }
+
+  /** Whether a call is decided by a lease, which then has spent one unit more. */
+  private static boolean spends(HttpService at, AtomicInteger spent) {
+    boolean leased =
+        at.get("/routes/hot").headers().firstValue("X-Decided-By").orElse("").equals("LEASE");
+    spent.addAndGet(leased ? 1 : 0);
+    return leased;
   }
 
   @Test
