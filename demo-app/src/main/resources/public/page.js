@@ -632,6 +632,7 @@ function onState(state) {
   disable($('[data-action=start]', panel), state.second || !here);
   disable($('[data-action=stop]', panel), !state.second || !here);
   disable($('[data-action=burst]', panel), !state.second || !here);
+  disable($('#hot button'), !here);
   $('[name=observe]').checked = state.observe;
   disable($('[name=observe]'), !here);
   document.body.dataset.observe = state.observe;
@@ -816,6 +817,7 @@ function wirePanels() {
       await command(`/redis/${action}`, $('#spoken'));
     });
   }
+  $('#hot button').addEventListener('click', flood);
   for (const button of $$('#instances button')) {
     button.addEventListener('click', async () => {
       const action = button.dataset.action;
@@ -827,6 +829,25 @@ function wirePanels() {
       else setText($('#sum'), action === 'start' ? 'The second instance runs, and counts in the same Redis.' : 'The second instance has stopped.');
     });
   }
+}
+
+let flooding = false;
+async function flood() {
+  if (flooding) return;
+  flooding = true;
+  setText($('#flooded'), 'Calling…');
+  const done = await command('/page/flood', $('#flooded'));
+  flooding = false;
+  if (!done) return;
+  let admitted = 0;
+  done.instances.forEach((one, i) => {
+    const box = $(`[data-flooded="${i + 1}"]`);
+    for (const node of $$('[data-calls]', box)) setText(node, one[node.dataset.calls] ?? 0);
+    const { granted, spent, returned, expired } = one.units;
+    setText($('[data-units]', box), `its leases since the start: ${granted} units granted, ${spent} spent, ${returned} returned, ${expired} expired`);
+    admitted += Object.entries(one).reduce((sum, [by, calls]) => by === 'units' || by === 'denied' ? sum : sum + calls, 0);
+  });
+  setText($('#flooded'), `${admitted} calls were admitted, by both instances together.`);
 }
 
 // ---------------------------------------------------------------- the operator's panel
@@ -1014,6 +1035,7 @@ async function start() {
     if (card.rules) setRules(view, card.rules);
     $('.source', view.root).title = card.file;
   }
+  $('#hot .source code').textContent = cards.hot.source;
   open();
 }
 

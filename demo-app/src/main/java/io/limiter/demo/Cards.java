@@ -46,6 +46,7 @@ final class Cards {
           Map.entry("SearchController.find", "search"),
           Map.entry("QuotaController.use", "quota"),
           Map.entry("GlobalController.answer", "global"),
+          Map.entry("HotController.answer", Flood.HOT),
           Map.entry("ItemController.list", "items"),
           Map.entry("SlowController.slow", "slow"),
           Map.entry("LoginController.logIn", "login"),

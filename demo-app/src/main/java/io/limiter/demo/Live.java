@@ -169,7 +169,7 @@ final class Live implements VerdictListener, NodeListener {
     count(card.get() + '.' + (outcome.equals("unavailable") ? "denied" : outcome));
     count("by." + verdict.decidedBy());
     Optional<HttpRequest<?>> request = decided.request();
-    if (request.isEmpty()) {
+    if (request.isEmpty() || card.get().equals(Flood.HOT)) { // a flood is not drawn
       return;
     }
     InetAddress from = request.get().getRemoteAddress().getAddress();

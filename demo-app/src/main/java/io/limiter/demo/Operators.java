@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.demo;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.micronaut.context.annotation.Replaces;
 import io.micronaut.core.async.publisher.Publishers;
 import io.micronaut.http.HttpRequest;
@@ -11,6 +13,7 @@ import io.micronaut.security.rules.ConfigurationInterceptUrlMapRule;
 import io.micronaut.security.rules.SecurityRuleResult;
 import io.micronaut.security.rules.SensitiveEndpointRule;
 import jakarta.inject.Singleton;
+import java.util.Base64;
 import org.reactivestreams.Publisher;
 
 /**
@@ -26,6 +29,10 @@ final class Operators extends SensitiveEndpointRule {
   static final String NAME = "admin";
 
   static final String ROLE = "OPERATOR";
+
+  /** The operator's {@code Authorization}. */
+  static final String BASIC =
+      "Basic " + Base64.getEncoder().encodeToString((NAME + ':' + NAME).getBytes(UTF_8));
 
   Operators(EndpointSensitivityProcessor endpoints) {
     super(endpoints);

@@ -26,7 +26,6 @@ import java.net.URLEncoder;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -68,12 +67,14 @@ class PageController {
   private final Live live;
   private final Cards cards;
   private final Instances instances;
+  private final Flood flood;
   private final LimitPolicies policies;
 
-  PageController(Live live, Cards cards, Instances instances, LimitPolicies policies) {
+  PageController(Live live, Cards cards, Instances instances, Flood flood, LimitPolicies policies) {
     this.live = live;
     this.cards = cards;
     this.instances = instances;
+    this.flood = flood;
     this.policies = policies;
   }
 
@@ -152,6 +153,15 @@ class PageController {
     return Map.of("done", command);
   }
 
+  /** Very many calls of one subject to both instances. */
+  @Post("/page/flood")
+  @ExecuteOn(TaskExecutors.BLOCKING)
+  Map<String, Object> flood(HttpRequest<?> request) {
+    Here.require(request);
+    URI first = instances.own(request.getRemoteAddress().getAddress());
+    return Map.of("instances", flood.run(first, started(Instances.Kind.SECOND)));
+  }
+
   /**
    * Makes all policies only observe, or deny again, through the operators' endpoint of each
    * instance.
@@ -189,16 +199,11 @@ class PageController {
   }
 
   private int observe(URI instance, String policy, boolean observe) {
-    String admin = Operators.NAME + ':' + Operators.NAME;
     String path = "/limits/" + URLEncoder.encode(policy, StandardCharsets.UTF_8);
     return instances
         .send(
             java.net.http.HttpRequest.newBuilder(instance.resolve(path))
-                .header(
-                    HttpHeaders.AUTHORIZATION,
-                    "Basic "
-                        + Base64.getEncoder()
-                            .encodeToString(admin.getBytes(StandardCharsets.UTF_8)))
+                .header(HttpHeaders.AUTHORIZATION, Operators.BASIC)
                 .header(HttpHeaders.CONTENT_TYPE, MediaType.APPLICATION_JSON)
                 .POST(BodyPublishers.ofString("{\"observe\":%b}".formatted(observe))))
         .join()

@@ -180,7 +180,7 @@ class DemoPageTest {
       }
       seen++;
     }
-    assertThat(seen).isEqualTo(21);
+    assertThat(seen).isEqualTo(22);
   }
 
   @Test
@@ -322,6 +322,38 @@ class DemoPageTest {
     assertThat(demo.post("/page/instances/more", "").statusCode()).isEqualTo(404);
   }
 
+  /**
+   * What is left of the leases has gone back, and was spent by the other instance or by neither.
+   */
+  @Test
+  void aFloodToTwoInstancesIsDecidedByTheirLeases() {
+    HttpResponse<String> flood = demo.post("/page/flood", "");
+
+    assertThat(flood.statusCode()).as(flood.body()).isEqualTo(200);
+    List<Map<String, Long>> both =
+        Pattern.compile("\\{[^{}]*\"units\":\\{[^}]*}[^}]*}")
+            .matcher(flood.body())
+            .results()
+            .map(found -> numbers(found.group()))
+            .toList();
+    assertThat(both).as(flood.body()).hasSize(2);
+    for (Map<String, Long> one : both) {
+      assertThat(one.get("lease")).isGreaterThan(100).isEqualTo(one.get("spent"));
+      assertThat(one.get("spent") + one.get("returned") + one.get("expired"))
+          .isEqualTo(one.get("granted"));
+      assertThat(one.get("held")).isZero();
+    }
+    assertThat(both.stream().mapToLong(one -> one.get("lease") + one.get("store")).sum())
+        .isGreaterThanOrEqualTo(1_960);
+  }
+
+  private static Map<String, Long> numbers(String json) {
+    return Pattern.compile("\"(\\w+)\":(\\d+)")
+        .matcher(json)
+        .results()
+        .collect(Collectors.toMap(one -> one.group(1), one -> Long.valueOf(one.group(2))));
+  }
+
   @Test
   void anotherFormatComesFromAnInstanceThatIsSetToIt() {
     for (int i = 0; i < 5; i++) {
@@ -368,6 +400,7 @@ class DemoPageTest {
   })
   void pagesOfOtherSitesChangeNothing(String name, String value) {
     assertThat(demo.post("/page/instances/stop", "", name, value).statusCode()).isEqualTo(403);
+    assertThat(demo.post("/page/flood", "", name, value).statusCode()).isEqualTo(403);
     assertThat(demo.post("/page/observe/true", "", name, value).statusCode()).isEqualTo(403);
     assertThat(demo.get("/via/problem/reports", name, value).statusCode()).isEqualTo(403);
     assertThat(demo.get("/events", name, value).statusCode()).isEqualTo(403);
@@ -442,7 +475,11 @@ class DemoPageTest {
       HttpRequest page = HttpRequest.newBuilder(URI.create(base + "/")).build();
       assertThat(client.send(page, BodyHandlers.ofString()).statusCode()).isEqualTo(200);
       for (String path :
-          List.of("/page/instances/start", "/page/observe/true", "/via/problem/orders")) {
+          List.of(
+              "/page/instances/start",
+              "/page/flood",
+              "/page/observe/true",
+              "/via/problem/orders")) {
         HttpRequest post =
             HttpRequest.newBuilder(URI.create(base + path))
                 .header("X-Forwarded-For", "127.0.0.1")

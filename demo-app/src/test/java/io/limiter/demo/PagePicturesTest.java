@@ -152,6 +152,13 @@ class PagePicturesTest {
   }
 
   @Test
+  void aFlood() throws IOException {
+    browser.click("#hot button[data-action='flood']");
+    browser.await("answered", () -> browser.text("#flooded").contains("were admitted"));
+    both("#hot", "leases");
+  }
+
+  @Test
   void operators() throws IOException {
     burst(".card[data-endpoint='articles']");
     burst(".card[data-endpoint='search']");

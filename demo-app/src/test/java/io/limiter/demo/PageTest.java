@@ -287,6 +287,21 @@ class PageTest {
         () -> !browser.one("#instances button[data-action='stop']").isEnabled());
   }
 
+  @Test
+  void aFloodShowsWhatDecidesAndTheUnitsOfLeases() {
+    browser.click("#hot button[data-action='flood']");
+
+    browser.await("the sum", () -> browser.text("#flooded").contains("calls were admitted"));
+    assertThat(browser.text("#hot .source")).contains("lease = \"100ms\"");
+    for (int i = 1; i <= 2; i++) {
+      String instance = "[data-flooded='" + i + "'] ";
+      int spent = browser.number(instance + "[data-calls='lease']");
+      assertThat(spent).isPositive();
+      assertThat(browser.text(instance + "[data-units]"))
+          .matches(".* [1-9]\\d* units granted, " + spent + " spent, \\d+ returned, \\d+ expired");
+    }
+  }
+
   private static int instances(String outcome) {
     return browser.number(count("[data-instance='1'] ", outcome))
         + browser.number(count("[data-instance='2'] ", outcome));

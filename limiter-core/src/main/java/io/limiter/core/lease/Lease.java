@@ -41,7 +41,7 @@ final class Lease {
 
   /**
    * @param units how many were granted
-   * @param counts learn the units when they are granted, and when the lease is over
+   * @param counts to which its units are added: now, and when it ends
    * @param askedNanos when the store was asked: the time begins no later here than in the store
    */
   Lease(Grant grant, int units, LeaseUnits.Counts counts, long askedNanos, LongSupplier nanos) {
@@ -73,7 +73,8 @@ final class Lease {
       spent.note(charge, this, after, nowNanos);
       return true;
     }
-    if (isClosed(left.addAndGet(cost)) && after >= 0) { // taken when it was closed: not given back
+    if (isClosed(left.addAndGet(cost)) && after >= 0) {
+      // It was closed meanwhile, and what was left then did not contain these units.
       var unused = grant.giveBack().apply(cost);
     }
     return false;
