@@ -844,7 +844,7 @@ async function flood() {
     const box = $(`[data-flooded="${i + 1}"]`);
     for (const node of $$('[data-calls]', box)) setText(node, one[node.dataset.calls] ?? 0);
     const { granted, spent, returned, expired } = one.units;
-    setText($('[data-units]', box), `its leases since the start: ${granted} units granted, ${spent} spent, ${returned} returned, ${expired} expired`);
+    setText($('[data-units]', box), `Leases since the start: ${granted} units granted, ${spent} spent, ${returned} returned, ${expired} expired`);
     admitted += Object.entries(one).reduce((sum, [by, calls]) => by === 'units' || by === 'denied' ? sum : sum + calls, 0);
   });
   setText($('#flooded'), `${admitted} calls were admitted, by both instances together.`);

@@ -123,6 +123,14 @@ class DemoTest {
     }
   }
 
+  @Test
+  void aHotSubjectIsDecidedByLeases() {
+    List<String> deciders =
+        IntStream.range(0, 500).mapToObj(i -> header(demo.get("/hot"), "X-Decided-By")).toList();
+
+    assertThat(deciders).containsOnly("STORE", "LEASE");
+  }
+
   private static String header(HttpResponse<?> answer, String name) {
     return answer.headers().firstValue(name).orElse("");
   }

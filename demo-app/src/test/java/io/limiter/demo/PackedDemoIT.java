@@ -94,7 +94,7 @@ class PackedDemoIT {
       for (int port : ports) {
         assertThat(answers)
             .filteredOn(it -> it.uri().getPort() == port && decidedBy(it).equals("LEASE"))
-            .hasSizeGreaterThan(100);
+            .isNotEmpty();
       }
       assertThat(answers)
           .extracting(PackedDemoIT::decidedBy)
