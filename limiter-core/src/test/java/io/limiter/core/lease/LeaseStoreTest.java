@@ -368,6 +368,20 @@ class LeaseStoreTest {
         .matches(all -> all.held() == 0);
   }
 
+  /** By a call and by a reset at once, or by the close of the store. */
+  @Test
+  void aLeaseThatEndsTwiceIsCountedOnce() {
+    LimitRequest ten = call(Charge.of("p", ALL, leased(WINDOW)).withCost(10));
+    LeaseUnits.Counts counts = new LeaseUnits.Counts();
+    LimitStore.Grant grant = memory.lease(ten, LEASE).toCompletableFuture().join();
+    Lease lease = new Lease(grant, 10, counts, nanos(), this::nanos);
+    lease.retire();
+    lease.retire();
+    lease.close();
+
+    assertThat(counts.now()).isEqualTo(new LeaseUnits(10, 0, 10, 0));
+  }
+
   @Test
   void unitsAreCountedByLimitKeysUpToABound() {
     for (int i = 0; i < 1_200; i++) { // a few share a place, and get no lease
