@@ -12,6 +12,8 @@ import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.AuditedStore;
 import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -72,6 +74,13 @@ public abstract class LimiterBench implements AutoCloseable {
   static LimitRequest call(String subject, long count, Duration window) {
     return LimitRequest.of(
         Policy.of("calls", SlidingWindowLogRule.of(count, window)), new Subject("user", subject));
+  }
+
+  /** A call that leases may decide. */
+  static LimitRequest leased(Rule rule, Duration lease) {
+    Policy policy = Policy.of("leased", rule);
+    RuleStack stack = RuleStack.of(policy.rules()).withLease(lease);
+    return LimitRequest.of(policy.withStacks(List.of(stack)), Subject.global());
   }
 
   /** Calls of so many subjects. */

@@ -11,6 +11,7 @@ import static io.limiter.core.faults.FaultBench.HOUR;
 import static io.limiter.core.faults.FaultBench.MANY_ATTEMPTS;
 import static io.limiter.core.faults.FaultBench.call;
 import static io.limiter.core.faults.FaultBench.calls;
+import static io.limiter.core.faults.FaultBench.leased;
 import static io.limiter.core.faults.FaultBench.pass;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -19,6 +20,11 @@ import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.StoreException;
+import io.limiter.core.Verdict;
+import io.limiter.core.lease.LeaseStore;
+import io.limiter.core.rule.SlidingWindowLogRule;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
@@ -33,6 +39,7 @@ import org.junit.jupiter.api.Test;
 class LostConnectionTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);
+  private static final int COUNT = 1_000;
 
   @Test
   @DisplayName("F2: Redis killed under load (SIGKILL) and started again, empty")
@@ -65,6 +72,44 @@ class LostConnectionTest {
       assertThat(OverAdmissionChecker.repeated(executed)).isEmpty();
       assertThat(executed).as("what had ended before").doesNotContainAnyElementsOf(ended);
     }
+  }
+
+  @Test
+  @DisplayName("F2: Redis killed (SIGKILL) while a lease is out")
+  void aLeaseIsSpentToItsEndWithoutRedisThenTheFallbackKnowsIt() {
+    try (FaultBench bench = FaultBench.start()) {
+      LeaseStore leases = new LeaseStore(bench.limiter);
+      LimitRequest call = leased(SlidingWindowLogRule.of(COUNT, HOUR), SECOND);
+      int admitted = 1;
+      for (; decide(leases, call).decidedBy() != DecidedBy.LEASE; admitted++) {
+        assertThat(admitted).isLessThan(200);
+      }
+      long spentSince = System.nanoTime();
+      bench.redis.kill();
+      int spent = 1;
+      long sent = System.nanoTime();
+      Verdict verdict = decide(leases, call);
+      for (; verdict.decidedBy() == DecidedBy.LEASE; verdict = decide(leases, call)) {
+        spent++;
+        assertThat(Duration.ofNanos(sent - spentSince)).isLessThan(SECOND);
+        pass(SECOND.dividedBy(10)); // so that some units are left at the end
+        sent = System.nanoTime();
+      }
+      assertThat(spent).as("spent by the lease").isGreaterThan(3);
+      admitted += spent - 1;
+      for (; verdict.allowed(); verdict = decide(leases, call)) {
+        assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
+        admitted++;
+      }
+
+      long unspent = leases.granted() - spent;
+      assertThat(unspent).isPositive();
+      assertThat(admitted).isEqualTo(COUNT - unspent);
+    }
+  }
+
+  private static Verdict decide(LimitStore store, LimitRequest call) {
+    return store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
   }
 
   @Test

@@ -67,16 +67,29 @@ final class SentinelBench extends LimiterBench {
 
   /** The limiter of another instance, which does not use sentinels and stays with its server. */
   LimitStore pinnedTo(RedisProcess server) {
-    LimitStore pinned =
-        new FallbackStore(storeAt(server.uri(), script -> script), new MemoryStore());
-    others.add(pinned);
-    LimitRequest call = call("warm-up-of-the-pinned", 1_000_000, HOUR);
+    return another(server.uri());
+  }
+
+  /** The limiter of another instance. */
+  LimitStore another() {
+    return another(group.uri());
+  }
+
+  private LimitStore another(String uri) {
+    LimitStore another = new FallbackStore(storeAt(uri, script -> script), new MemoryStore());
+    others.add(another);
+    awaitDecided(another);
+    return another;
+  }
+
+  /** Returns when Redis decides the calls of another instance. */
+  static void awaitDecided(LimitStore another) {
+    LimitRequest call = call("warm-up-of-another", 1_000_000, HOUR);
     await()
         .until(
             () ->
-                pinned.decide(call, Mode.ACQUIRE).toCompletableFuture().join().decidedBy()
+                another.decide(call, Mode.ACQUIRE).toCompletableFuture().join().decidedBy()
                     == DecidedBy.STORE);
-    return pinned;
   }
 
   <T> T admin(RedisProcess server, Function<RedisCommands<String, String>, T> commands) {

@@ -14,6 +14,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 /**
@@ -59,7 +60,7 @@ public final class AuditedStore implements LimitStore {
         "'%s' .. string.match(KEYS[1], '{.*}')".formatted(AUDIT));
   }
 
-  /** A script with an odd number of arguments records units of memory; it is no call. */
+  /** A script that records units of memory has their age as its last argument; it is no call. */
   private AuditedStore(
       ConnectionSource connections, Duration deadline, UnaryOperator<String> change, String list) {
     DecisionScripts scripts = DecisionScripts.load();
@@ -69,7 +70,10 @@ public final class AuditedStore implements LimitStore {
             new RedisSettings(RedisSettings.DEFAULT_PREFIX, deadline),
             new DecisionScripts(
                 RedisScript.of(
-                    "local nonce = table.remove(ARGV)\nif #ARGV %% 2 == 0 then redis.call('RPUSH', %s, nonce) end\n"
+                    """
+                    local nonce = table.remove(ARGV)
+                    if #ARGV %% 2 == 0 or tonumber(ARGV[#ARGV]) < 0 then redis.call('RPUSH', %s, nonce) end
+                    """
                             .formatted(list)
                         + change.apply(scripts.decide().text())),
                 scripts.refund()));
@@ -88,12 +92,20 @@ public final class AuditedStore implements LimitStore {
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+    return audited(() -> store.decide(request, mode));
+  }
+
+  @Override
+  public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
+    return audited(() -> store.lease(units, time));
+  }
+
+  private <T> CompletionStage<T> audited(Supplier<CompletionStage<T>> call) {
     String mine = Long.toString(nonces.incrementAndGet());
     nonce.set(mine);
     try {
-      return store
-          .decide(request, mode)
-          .whenComplete((verdict, failure) -> calls.add(new Call(mine, failure == null)));
+      return call.get()
+          .whenComplete((reply, failure) -> calls.add(new Call(mine, failure == null)));
     } finally {
       nonce.remove();
     }

@@ -10,6 +10,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FadingCounter;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStoreContract;
@@ -19,12 +20,16 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.lease.LeaseStore;
 import io.limiter.core.redis.cluster.ClusterConnections;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
+import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.ClusterGroup;
@@ -36,6 +41,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -43,12 +49,15 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** The contract of every store, on a Redis Cluster, whose calls may have keys in several slots. */
 @Tag("matrix")
 class ClusterStoreTest implements LimitStoreContract {
 
   private static final Duration READY = Duration.ofSeconds(10);
+  private static final Duration LEASE = Duration.ofMillis(100);
   private static final RedisSettings SETTINGS = new RedisSettings("test:", READY);
 
   /** Takes the clock from the arguments, so that the script finds its own. */
@@ -306,6 +315,93 @@ class ClusterStoreTest implements LimitStoreContract {
     move(slots(call).get(0), () -> {});
     assertThat(release(verdict)).isEqualTo(1);
     assertThat(refund(verdict)).isEqualTo(1);
+  }
+
+  static Stream<Rule> leased() {
+    return Stream.of(rule(1_000, HOUR), FixedWindowRule.of(1_000, HOUR));
+  }
+
+  /** It is asked for, spent and given back before, during and after the move. */
+  @ParameterizedTest
+  @MethodSource("leased")
+  void aLeaseIsSpentWhereverItsSlotHasGone(Rule rule) {
+    LimitRequest call = leased(RuleStack.of(List.of(rule)));
+    LeaseStore leases = new LeaseStore(store, () -> clock * 1_000);
+    SlotMove move = SlotMove.of(group, slots(call).get(0));
+    int admitted = heat(leases, call);
+
+    move.begin();
+    admitted += spend(leases, call, 5);
+    move.moveKeys();
+    admitted += spend(leases, call, 5);
+    admitted += end(leases, call, admitted);
+    admitted += heat(leases, call);
+    move.end();
+    admitted += spend(leases, call, 5);
+    admitted += end(leases, call, admitted);
+    admitted += heat(leases, call);
+    while (decide(leases, call).allowed()) {
+      admitted++;
+    }
+    assertThat(admitted).isEqualTo(1_000);
+    assertThat(leases.granted() - leases.givenBack()).as("spent by leases").isGreaterThan(500);
+  }
+
+  /** The ban is a second key, which does not exist: Redis rejects both (TRYAGAIN). */
+  @Test
+  void underABanNoLeaseIsGrantedWhileTheSlotMigrates() {
+    RuleStack stack = RuleStack.of(List.of(FixedWindowRule.of(1_000, HOUR)));
+    LimitRequest call = leased(stack.withBan(BanRule.of(3, HOUR, HOUR)));
+    LeaseStore leases = new LeaseStore(store, () -> clock * 1_000);
+    move(
+        slots(call).get(0),
+        () -> {
+          for (int i = 0; i < 100; i++) {
+            Verdict verdict = decide(leases, call);
+            assertThat(verdict.allowed()).isTrue();
+            assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
+          }
+        });
+    assertThat(leases.granted()).isZero();
+    advance(LEASE.plus(TICK));
+    heat(leases, call);
+  }
+
+  private static LimitRequest leased(RuleStack stack) {
+    Policy policy = Policy.of("policy", stack.rules().get(0));
+    return LimitRequest.of(
+        policy.withStacks(List.of(stack.withLease(LEASE))), new Subject("user", "hot"));
+  }
+
+  private static Verdict decide(LeaseStore leases, LimitRequest call) {
+    return leases.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+  }
+
+  /** Makes calls until one of them has spent a lease. Returns how many were admitted. */
+  private static int heat(LeaseStore leases, LimitRequest call) {
+    for (int calls = 1; calls < 1_000; calls++) {
+      Verdict verdict = decide(leases, call);
+      assertThat(verdict.allowed()).isTrue();
+      if (verdict.decidedBy() == DecidedBy.LEASE) {
+        return calls;
+      }
+    }
+    throw new AssertionError("no lease");
+  }
+
+  private static int spend(LeaseStore leases, LimitRequest call, int units) {
+    for (int i = 0; i < units; i++) {
+      assertThat(decide(leases, call).decidedBy()).isEqualTo(DecidedBy.LEASE);
+    }
+    return units;
+  }
+
+  /** The lease ends; the next call is decided by the store, which gets back what is left. */
+  private int end(LeaseStore leases, LimitRequest call, int admitted) {
+    advance(LEASE.plus(TICK)); // and the subject is no longer hot
+    assertThat(decide(leases, call).decidedBy()).isEqualTo(DecidedBy.STORE);
+    await().untilAsserted(() -> assertThat(remaining(call)).isEqualTo(999 - admitted));
+    return 1;
   }
 
   /** Runs this while a slot migrates from its node to the next one. */
