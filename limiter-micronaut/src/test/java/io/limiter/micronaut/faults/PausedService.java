@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.faults;
 
+import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
+import io.limiter.core.lease.LeaseStore;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.AuditedStore;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.micronaut.annotation.LimitType;
@@ -14,7 +17,6 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.redis.LimitStoreFactory;
 import io.limiter.micronaut.testing.HttpService;
-import io.limiter.micronaut.testing.StoreDecorator;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Replaces;
@@ -27,10 +29,12 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
@@ -45,6 +49,9 @@ final class PausedService {
 
   /** What its first line begins with; its port follows. */
   static final String READY = "Listening on ";
+
+  /** How often a unit of a lease was spent after the end of all leases. */
+  static final String SPENT_LATE = "spent late";
 
   /** Long, so that a busy machine is not taken for a pause. */
   private static final Duration DEADLINE = Duration.ofMillis(500);
@@ -96,6 +103,19 @@ final class PausedService {
         limitType = LimitType.GLOBAL,
         rules = @RateRule(count = 10_000, time = 1, timeUnit = TimeUnit.HOURS))
     String call(String number) {
+      return enter(number);
+    }
+
+    @Get("/leased/{number}")
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        lease = "1s",
+        rules = @RateRule(count = 10_000, time = 1, timeUnit = TimeUnit.HOURS))
+    String leased(String number) {
+      return enter(number);
+    }
+
+    private String enter(String number) {
       if (!entered.add(number)) {
         endings.count("entered twice");
       }
@@ -142,6 +162,41 @@ final class PausedService {
     }
   }
 
+  /** The leases that Redis has granted: all are of one subject. Times are nanoseconds. */
+  private static final class Grants extends DelegatingStore {
+
+    private final Queue<Granted> granted = new ConcurrentLinkedQueue<>();
+
+    /**
+     * @param replied from then on its units may be spent
+     * @param end Redis may count them no longer
+     */
+    private record Granted(long replied, long end) {}
+
+    Grants(LimitStore store) {
+      super(store);
+    }
+
+    @Override
+    public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
+      long asked = System.nanoTime();
+      return store
+          .lease(units, time)
+          .whenComplete(
+              (grant, failure) -> {
+                if (grant != null && grant.isGranted()) {
+                  long end = asked + TimeUnit.MICROSECONDS.toNanos(grant.micros());
+                  granted.add(new Granted(System.nanoTime(), end));
+                }
+              });
+    }
+
+    /** Whether no lease was out at any time of a call. */
+    boolean isNoneOut(long began, long ended) {
+      return granted.stream().noneMatch(some -> began - some.end < 0 && ended - some.replied >= 0);
+    }
+  }
+
   /** The product's store, but for the nonces that it writes down in Redis. */
   @Factory
   @Requires(property = "spec.name", value = SPEC)
@@ -156,14 +211,23 @@ final class PausedService {
     @Bean(preDestroy = "close")
     @Replaces(value = LimitStore.class, factory = LimitStoreFactory.class)
     LimitStore store(AuditedStore audited, Endings endings) {
-      return new StoreDecorator(new FallbackStore(audited, new MemoryStore())) {
+      Grants grants = new Grants(new FallbackStore(audited, new MemoryStore()));
+      return new DelegatingStore(new LeaseStore(grants)) {
         @Override
         public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
           long asked = System.nanoTime();
           return store
               .decide(request, mode)
               .whenComplete(
-                  (verdict, failure) -> endings.count(verdict, System.nanoTime() - asked));
+                  (verdict, failure) -> {
+                    long answered = System.nanoTime();
+                    endings.count(verdict, answered - asked);
+                    if (verdict != null
+                        && verdict.decidedBy() == DecidedBy.LEASE
+                        && grants.isNoneOut(asked, answered)) {
+                      endings.count(SPENT_LATE);
+                    }
+                  });
         }
       };
     }

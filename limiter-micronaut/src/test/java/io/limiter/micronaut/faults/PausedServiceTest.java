@@ -71,18 +71,47 @@ class PausedServiceTest {
     pause(connections, Duration.ofSeconds(10));
   }
 
+  /** A lease has a quarter more units than are spent, so some are left whenever the JVM stops. */
+  @Test
+  @DisplayName("F30: the JVM stands still for two seconds (SIGSTOP) while it has a lease of one")
+  void nothingIsSpentAfterTheEndOfALease() throws IOException {
+    proxy.delay(WAY);
+    try (ServiceProcess service = ServiceProcess.start(proxy.uri(), "event-loop");
+        HttpLoad load = load(service, "leased")) {
+      awaitOnly("LEASE", service);
+      Map<String, Long> before = service.endings();
+
+      service.suspend();
+      pass(SECOND.multipliedBy(2));
+      service.resume();
+      awaitOnly("LEASE", service);
+      Map<String, Long> endings = difference(before, service.endings());
+      Tally answers = load.stop();
+      await().atMost(Duration.ofSeconds(20)).until(answers::complete);
+      LOG.info("A pause during a lease: {}; {}", endings, answers);
+
+      assertThat(endings).containsKeys("LEASE", "STORE");
+      assertThat(service.endings()).doesNotContainKey(PausedService.SPENT_LATE);
+      assertAnsweredOnce(answers);
+      assertRanAtMostOnce(service);
+    }
+  }
+
+  private HttpLoad load(ServiceProcess service, String route) {
+    return HttpLoad.start(
+        service.port(),
+        CONNECTIONS,
+        1,
+        PER_SECOND,
+        n -> "/paused/" + route + "/" + n,
+        this::answer);
+  }
+
   private void pause(String connections, Duration time) throws IOException {
     proxy.delay(WAY);
     try (ServiceProcess service = ServiceProcess.start(proxy.uri(), connections);
-        HttpLoad load =
-            HttpLoad.start(
-                service.port(),
-                CONNECTIONS,
-                1,
-                PER_SECOND,
-                n -> "/paused/call/" + n,
-                this::answer)) {
-      awaitWarm(service);
+        HttpLoad load = load(service, "call")) {
+      awaitOnly("STORE", service);
       int connected = proxy.accepted();
       Map<String, Long> before = service.endings();
 
@@ -145,15 +174,15 @@ class PausedServiceTest {
     }
   }
 
-  /** Until Redis has decided everything for a second. */
-  private static void awaitWarm(ServiceProcess service) {
+  /** Until all calls of a second have ended in this way. */
+  private static void awaitOnly(String ending, ServiceProcess service) {
     await()
         .atMost(Duration.ofSeconds(60))
         .until(
             () -> {
               Map<String, Long> before = service.endings();
               pass(SECOND);
-              return difference(before, service.endings()).keySet().equals(Set.of("STORE"));
+              return difference(before, service.endings()).keySet().equals(Set.of(ending));
             });
   }
 
