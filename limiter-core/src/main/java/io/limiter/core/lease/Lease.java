@@ -127,6 +127,11 @@ final class Lease {
     return left < CLOSED / 2;
   }
 
+  /** Whether a call of this cost would spend it. */
+  boolean has(int cost) {
+    return left.get() >= cost && nanos.getAsLong() - endNanos < 0;
+  }
+
   /** Whether nothing more can be spent. */
   boolean isOver(long nowNanos) {
     return nowNanos - endNanos >= 0 || left.get() <= 0;

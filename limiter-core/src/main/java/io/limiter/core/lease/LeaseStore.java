@@ -313,20 +313,29 @@ public final class LeaseStore extends DelegatingStore {
     }
 
     /**
-     * Asks for a lease after calls without one.
+     * Asks for a lease after calls without one, unless one was granted while the store decided
+     * them.
      *
      * @param rules the verdicts of its rules on the last of them
      */
     void askFirst(Policy policy, Charge charge, List<RuleVerdict> rules) {
-      ask(policy, charge, rules, 2 * (double) units.get());
+      Lease current = lease.get();
+      if (current == null || !current.has(charge.cost())) {
+        ask(policy, charge, rules, 2 * (double) units.get());
+      }
     }
 
     /**
      * Asks for a lease, once at a time. Of what is left to each rule it takes a quarter at most, so
      * that other instances find some, and leaves the last fiftieth of the count to calls that the
      * store decides one by one.
+     *
+     * @param demand if it is low, the next call asks: the lease may only just have been reached
      */
     private void ask(Policy policy, Charge charge, List<RuleVerdict> rules, double demand) {
+      if (demand < HOT_UNITS) {
+        return;
+      }
       long nowNanos = nanos.getAsLong();
       if (nowNanos - notBeforeNanos < 0 || !asking.compareAndSet(false, true)) {
         return;

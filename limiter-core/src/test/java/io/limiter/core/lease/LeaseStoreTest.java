@@ -199,6 +199,50 @@ class LeaseStoreTest {
     assertThat(seen.leases).as("in 2 s").isBetween(20, 40);
   }
 
+  /** Else the second one would be held unspent, and end with the first. */
+  @Test
+  void callsThatAreUnderWayWhenALeaseIsGrantedAskForNoOther() {
+    List<Runnable> replies = new ArrayList<>();
+    DelegatingStore slow =
+        new DelegatingStore(seen) {
+          @Override
+          public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+            CompletableFuture<Verdict> decided = new CompletableFuture<>();
+            store.decide(request, mode).thenAccept(v -> replies.add(() -> decided.complete(v)));
+            return decided;
+          }
+        };
+    LeaseStore leases = new LeaseStore(slow, this::nanos);
+    for (int i = 0; i < 30; i++) {
+      var unused = leases.decide(call(WINDOW), Mode.ACQUIRE);
+    }
+    replies.forEach(Runnable::run);
+
+    assertThat(seen.leases).isEqualTo(1);
+  }
+
+  /** The lease that was asked for in the burst is hardly spent when it is about to end. */
+  @Test
+  void afterABurstLeasesFollowEachOther() {
+    LimitRequest call = call(FixedWindowRule.of(10_000, MINUTE));
+    heat(call);
+    spendUntilLeases(2, call);
+    advance(Duration.ofMillis(5));
+    spendUntilLeases(3, call);
+    int exact = 0;
+    for (int i = 0; i < 500; i++) {
+      advance(Duration.ofMillis(1));
+      exact += decide(call).decidedBy() == DecidedBy.STORE ? 1 : 0;
+    }
+    assertThat(exact).as("of 500 calls").isLessThan(25);
+  }
+
+  private void spendUntilLeases(int count, LimitRequest call) {
+    while (seen.leases < count) {
+      assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.LEASE);
+    }
+  }
+
   @Test
   void nothingIsSpentAfterTheEnd() {
     LimitRequest call = call(WINDOW);
