@@ -36,6 +36,9 @@ final class Lease {
   private final long endNanos;
   private final AtomicLong left;
 
+  /** Its units go back to the store, also those that a late call could not spend. */
+  private volatile boolean retired;
+
   /** The lease that follows, if it was granted before this one has ended. */
   volatile @Nullable Lease next;
 
@@ -73,9 +76,8 @@ final class Lease {
       spent.note(charge, this, after, nowNanos);
       return true;
     }
-    if (isClosed(left.addAndGet(cost)) && after >= 0) {
-      // It was closed meanwhile, and what was left then did not contain these units.
-      var unused = grant.giveBack().apply(cost);
+    if (isClosed(left.addAndGet(cost)) && after >= 0 && retired) {
+      var unused = grant.giveBack().apply(cost); // retire() did not see these units
     }
     return false;
   }
@@ -97,6 +99,7 @@ final class Lease {
 
   /** Ends the lease, and gives back to the store what is left. */
   void retire() {
+    retired = true;
     int unspent = end();
     if (unspent > 0) {
       var unused =

@@ -36,10 +36,12 @@ import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -438,6 +440,38 @@ class LeaseStoreTest {
     assertThat(store.units()).hasSize(1_001);
     assertThat(store.units().get("other").granted())
         .isGreaterThan(10 * store.units().get("limit0").granted());
+  }
+
+  /** The thread is paused after it has taken a unit, until the lease was ended by another. */
+  @Test
+  void aUnitThatIsTakenWhileItsLeaseEndsGoesBack() {
+    Queue<Runnable> meanwhile = new ArrayDeque<>();
+    LeaseStore closed =
+        new LeaseStore(
+            new Unclosed(memory),
+            () -> {
+              Runnable action = meanwhile.poll();
+              if (action != null) {
+                action.run();
+              }
+              return nanos();
+            });
+    LimitRequest call = call(WINDOW);
+    int calls = 0;
+    Verdict verdict;
+    do {
+      verdict = closed.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+      calls++;
+    } while (verdict.decidedBy() != DecidedBy.LEASE);
+    meanwhile.add(
+        () -> {
+          advance(LEASE);
+          closed.close();
+        });
+    verdict = closed.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
+
+    assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(remaining(call)).isEqualTo(1_000 - calls - 1);
   }
 
   /** Grants arrive late, on another thread, while several threads spend and refund. */
