@@ -4,6 +4,8 @@ package io.limiter.core;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.lease.LeaseStore;
+import io.limiter.core.lease.LeaseUnits;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
@@ -143,5 +145,10 @@ public interface StoreHarness {
   static LimitRequest submit(String submission, Rule... rules) {
     Policy policy = Policy.of("policy", rules).withDuplicates(rule(1, MINUTE));
     return LimitRequest.of(policy, new Subject("user", "somebody"), Optional.of(submission));
+  }
+
+  /** The units of leases under all limit keys. */
+  public static LeaseUnits units(LeaseStore leases) {
+    return leases.units().values().stream().reduce(new LeaseUnits(0, 0, 0, 0), LeaseUnits::plus);
   }
 }

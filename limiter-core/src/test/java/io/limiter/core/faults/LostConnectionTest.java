@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.faults;
 
+import static io.limiter.core.StoreHarness.units;
 import static io.limiter.core.faults.FaultAssertions.assertAnsweredInTime;
 import static io.limiter.core.faults.FaultAssertions.assertFellBack;
 import static io.limiter.core.faults.FaultAssertions.assertNotOverAdmitted;
@@ -102,7 +103,7 @@ class LostConnectionTest {
         admitted++;
       }
 
-      long unspent = leases.granted() - spent;
+      long unspent = units(leases).granted() - spent;
       assertThat(unspent).isPositive();
       assertThat(admitted).isEqualTo(COUNT - unspent);
     }

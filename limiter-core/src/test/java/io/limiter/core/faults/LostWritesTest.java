@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.faults;
 
+import static io.limiter.core.StoreHarness.units;
 import static io.limiter.core.faults.FaultAssertions.assertAnsweredInTime;
 import static io.limiter.core.faults.FaultAssertions.assertNotOverAdmitted;
 import static io.limiter.core.faults.LimiterBench.HOUR;
@@ -80,9 +81,9 @@ class LostWritesTest {
       try (FaultProxy link = replicateThrough(bench)) {
         link.blackHoleOpenConnections();
         for (Instance instance : instances) {
-          long before = instance.leases.granted();
+          long before = units(instance.leases).granted();
           instance.awaitGrant();
-          assertThat(instance.leases.granted() - before)
+          assertThat(units(instance.leases).granted() - before)
               .as("the next lease, of a quarter of what was left at the last grant")
               .isBetween(1L, LEASED / 4L);
         }
@@ -127,16 +128,16 @@ class LostWritesTest {
 
     /** Makes calls until a lease is granted. */
     void awaitGrant() {
-      long before = leases.granted();
+      long before = units(leases).granted();
       await()
           .pollDelay(Duration.ZERO)
           .pollInterval(Duration.ofMillis(1))
-          .until(() -> call() && leases.granted() > before);
+          .until(() -> call() && units(leases).granted() > before);
     }
 
     /** Spends what is left of its leases. */
     void spendAll() {
-      while (spent < leases.granted()) {
+      while (spent < units(leases).granted()) {
         long before = spent;
         assertThat(call()).isTrue();
         assertThat(spent).as("spent without Redis").isEqualTo(before + 1);
