@@ -3,6 +3,7 @@ package io.limiter.docs;
 
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.HttpResponse;
@@ -46,5 +47,12 @@ class OrderController {
     return order.number() > 0
         ? HttpResponse.ok("paid")
         : HttpResponse.<String>status(HttpStatus.PAYMENT_REQUIRED).body("declined");
+  }
+
+  @Post("/transfers")
+  @Idempotent(retain = "24h")
+  @RateRule(count = 100)
+  HttpResponse<Order> transfer(@Body Order order) {
+    return HttpResponse.created(order);
   }
 }
