@@ -28,9 +28,16 @@ final class Lease {
 
   private static final long MARGIN_NANOS = Duration.ofMillis(1).toNanos();
 
+  /** The next lease is asked for when this part of the time or of the units is left, or earlier. */
+  private static final int ENDING = 16;
+
+  /** How many calls the expected rate counts for: fewer calls vary by chance. */
+  private static final int EXPECTED_CALLS = 40;
+
   private final Grant grant;
   private final int units;
   private final LeaseUnits.Counts counts;
+  private final double expectedRate;
   private final LongSupplier nanos;
   private final long askedNanos;
   private final long endNanos;
@@ -39,21 +46,33 @@ final class Lease {
   /** Its units go back to the store, also those that a late call could not spend. */
   private volatile boolean retired;
 
+  /** When the lease before this one ended; about then the first unit was spent. */
+  private volatile long begunNanos;
+
   /** The lease that follows, if it was granted before this one has ended. */
   volatile @Nullable Lease next;
 
   /**
    * @param units how many were granted
    * @param counts to which its units are added: now, and when it ends
+   * @param expectedRate how many are spent in a nanosecond, by earlier calls
    * @param askedNanos when the store was asked: the time begins no later here than in the store
    */
-  Lease(Grant grant, int units, LeaseUnits.Counts counts, long askedNanos, LongSupplier nanos) {
+  Lease(
+      Grant grant,
+      int units,
+      LeaseUnits.Counts counts,
+      double expectedRate,
+      long askedNanos,
+      LongSupplier nanos) {
     this.grant = grant;
     this.units = units;
     this.counts = counts;
     counts.granted.add(units);
+    this.expectedRate = expectedRate;
     this.nanos = nanos;
     this.askedNanos = askedNanos;
+    this.begunNanos = askedNanos;
     double lasts = (double) grant.micros() * 1_000;
     this.endNanos = askedNanos + (long) (lasts - lasts * RATE_MARGIN) - MARGIN_NANOS;
     this.left = new AtomicLong(units);
@@ -140,16 +159,33 @@ final class Lease {
     return nowNanos - endNanos >= 0 || left.get() <= 0;
   }
 
-  /** Whether a quarter of the time or of the units is left: time to ask for the next lease. */
-  boolean isEnding(long nowNanos, long unitsLeft) {
-    return unitsLeft <= units / 4 || nowNanos - endNanos + (endNanos - askedNanos) / 4 >= 0;
+  /** Notes that the lease before this one has ended. */
+  void begin(long nowNanos) {
+    begunNanos = nowNanos;
   }
 
-  /** How many units would be spent within the time of a lease, at the rate until now. */
-  double demand(long nowNanos, long unitsLeft) {
-    return (double) (units - unitsLeft)
-        * (double) (endNanos - askedNanos)
-        / (double) Math.max(1, nowNanos - askedNanos);
+  /**
+   * Whether it is time to ask for the next lease. Its time runs from then on, so the later it is
+   * asked for, the longer it is spent.
+   *
+   * @param tookNanos how long the store took to grant this one
+   */
+  boolean isEnding(long nowNanos, long unitsLeft, long tookNanos) {
+    long time = timeNanos();
+    long early = Math.min(time / 4, Math.max(time / ENDING, 2 * tookNanos));
+    return nowNanos - endNanos + early >= 0
+        || (double) unitsLeft * (double) time <= (double) units * (double) early;
+  }
+
+  /** The time within which its units may be spent. */
+  long timeNanos() {
+    return endNanos - askedNanos;
+  }
+
+  /** How many units are spent in a nanosecond, from what was expected and what was spent. */
+  double rate(long nowNanos) {
+    double spent = (double) (units - Math.max(0, left.get())) + EXPECTED_CALLS;
+    return spent / ((double) Math.max(0, nowNanos - begunNanos) + EXPECTED_CALLS / expectedRate);
   }
 
   /** The verdicts of the rules on all units together. */

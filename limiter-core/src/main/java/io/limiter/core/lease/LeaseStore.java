@@ -46,6 +46,18 @@ public final class LeaseStore extends DelegatingStore {
   /** A subject is hot if its calls cost as many units within the time of a lease. */
   private static final int HOT_UNITS = 10;
 
+  /** A lease is a little smaller than the demand, so that most have no units to give back. */
+  private static final double OF_DEMAND = 0.85;
+
+  /** The largest part of what is left to a rule, so that other instances find some. */
+  private static final double OF_LEFT = 1 / 8.0;
+
+  /** The part of the count that is left to calls which the store decides one by one. */
+  private static final double RESERVE = 0.01;
+
+  /** The same under a log, which frees all units of a lease at once: they would be leased again. */
+  private static final double RESERVE_OF_LOG = 0.02;
+
   /** How many subjects may be hot at once, at most; the store decides the calls of others. */
   private static final int SUBJECTS = 8_192;
 
@@ -251,6 +263,9 @@ public final class LeaseStore extends DelegatingStore {
 
     private volatile long sinceNanos;
 
+    /** How long the store took to grant the last lease. */
+    private volatile long tookNanos;
+
     /** No lease is asked for before, since the store has granted none. */
     private volatile long notBeforeNanos;
 
@@ -282,24 +297,37 @@ public final class LeaseStore extends DelegatingStore {
         if (current.spend(charge.cost(), spent, index)) {
           long nowNanos = spent.spentNanos();
           long left = spent.left(index);
-          if (current.isEnding(nowNanos, left) && current.next == null) {
-            ask(policy, charge, current.granted(), 1.25 * current.demand(nowNanos, left));
+          if (current.isEnding(nowNanos, left, tookNanos) && current.next == null) {
+            double rate = current.rate(nowNanos);
+            ask(policy, charge, current.granted(), rate, current.timeNanos());
           }
           return true;
         }
         Lease next = current.next;
-        if (next == null && !current.isOver(nanos.getAsLong())) {
+        long nowNanos = nanos.getAsLong();
+        if (next == null && !current.isOver(nowNanos)) {
           return false; // the call costs more than is left
         }
         if (lease.compareAndSet(current, next)) {
+          if (next != null) {
+            next.begin(nowNanos);
+          }
+          staysHot(current.rate(nowNanos), nowNanos);
           current.retire();
-          if (next == null && current.next != null) { // it was added just now
-            lease.compareAndSet(null, current.next);
+          Lease late = next == null ? current.next : null; // it was added just now
+          if (late != null && !lease.compareAndSet(null, late) && lease.get() != late) {
+            late.retire(); // another one was granted in between
           }
         }
         current = lease.get();
       }
       return false;
+    }
+
+    /** A subject that was hot until now need not be counted from the beginning. */
+    private void staysHot(double rate, long nowNanos) {
+      sinceNanos = nowNanos;
+      units.set((long) (rate * (double) leaseNanos / 2));
     }
 
     /** Counts a call that the store decides. Returns whether the subject is hot. */
@@ -321,18 +349,22 @@ public final class LeaseStore extends DelegatingStore {
     void askFirst(Policy policy, Charge charge, List<RuleVerdict> rules) {
       Lease current = lease.get();
       if (current == null || !current.has(charge.cost())) {
-        ask(policy, charge, rules, 2 * (double) units.get());
+        double rate = 2 * (double) units.get() / (double) leaseNanos;
+        ask(policy, charge, rules, rate, leaseNanos);
       }
     }
 
     /**
-     * Asks for a lease, once at a time. Of what is left to each rule it takes a quarter at most, so
-     * that other instances find some, and leaves the last fiftieth of the count to calls that the
-     * store decides one by one.
+     * Asks for a lease, once at a time.
      *
-     * @param demand if it is low, the next call asks: the lease may only just have been reached
+     * @param rules as of an earlier verdict
+     * @param rate how many units are spent in a nanosecond. If it is low, the next call asks: the
+     *     lease may only just have been reached
+     * @param timeNanos how long the lease lasts, probably
      */
-    private void ask(Policy policy, Charge charge, List<RuleVerdict> rules, double demand) {
+    private void ask(
+        Policy policy, Charge charge, List<RuleVerdict> rules, double rate, long timeNanos) {
+      double demand = OF_DEMAND * rate * (double) timeNanos;
       if (demand < HOT_UNITS) {
         return;
       }
@@ -345,10 +377,13 @@ public final class LeaseStore extends DelegatingStore {
         asking.set(false);
         return;
       }
-      double most = Math.min(demand, stack.logs() > 0 ? LOGGED_UNITS : Charge.MAX_COST);
+      boolean logged = stack.logs() > 0;
+      double reserve = logged ? RESERVE_OF_LOG : RESERVE;
+      double most = Math.min(demand, logged ? LOGGED_UNITS : Charge.MAX_COST);
       for (RuleVerdict rule : rules) {
         double left = rule.remaining();
-        most = Math.min(most, Math.min(left / 4, left - (double) rule.rule().capacity() / 50));
+        double free = left - reserve * (double) rule.rule().capacity();
+        most = Math.min(most, Math.min(OF_LEFT * left, free));
       }
       int wanted = (int) most;
       if (wanted < HOT_UNITS) {
@@ -367,7 +402,8 @@ public final class LeaseStore extends DelegatingStore {
       asked.whenComplete(
           (grant, failure) -> {
             if (failure == null && grant.isGranted()) {
-              add(new Lease(grant, wanted, countsOf(charge.limit()), nowNanos, nanos));
+              tookNanos = nanos.getAsLong() - nowNanos;
+              add(new Lease(grant, wanted, countsOf(charge.limit()), rate, nowNanos, nanos));
               asking.set(false);
             } else {
               ended(nanos.getAsLong());

@@ -36,6 +36,7 @@ import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
+import java.time.ZoneOffset;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -80,6 +81,7 @@ class LeaseStoreTest {
   private static final class Seen extends DelegatingStore {
     private int decisions;
     private int leases;
+    private int givenBack;
     private boolean away;
 
     Seen(LimitStore store) {
@@ -100,7 +102,19 @@ class LeaseStoreTest {
     @Override
     public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
       leases++;
-      return away ? failure() : store.lease(units, time);
+      return away
+          ? failure()
+          : store
+              .lease(units, time)
+              .thenApply(
+                  grant ->
+                      new Grant(
+                          grant.verdict(),
+                          grant.micros(),
+                          some -> {
+                            givenBack++;
+                            return grant.giveBack().apply(some);
+                          }));
     }
 
     @Override
@@ -198,7 +212,22 @@ class LeaseStoreTest {
       advance(Duration.ofMillis(1));
     }
     assertThat(seen.decisions).isEqualTo(before);
-    assertThat(seen.leases).as("in 2 s").isBetween(20, 40);
+    assertThat(seen.leases).as("in 2 s").isBetween(20, 30);
+    assertThat(seen.givenBack).as("of %s leases", seen.leases).isLessThan(seen.leases / 4);
+  }
+
+  /** A window by the clock ends the leases of all instances at once. */
+  @Test
+  void aSubjectThatWasHotStaysHotWhenItsWindowEnds() {
+    LimitRequest call =
+        call(FixedWindowRule.aligned(1_000_000, Duration.ofSeconds(1), ZoneOffset.UTC));
+    heat(call);
+    int before = seen.decisions;
+    for (int i = 0; i < 4_000; i++) {
+      assertThat(decide(call).allowed()).isTrue();
+      advance(Duration.ofMillis(1));
+    }
+    assertThat(seen.decisions - before).as("after 4 windows").isBetween(4, 20);
   }
 
   /** Else the second one would be held unspent, and end with the first. */
@@ -420,7 +449,7 @@ class LeaseStoreTest {
     LimitRequest ten = call(Charge.of("p", ALL, leased(WINDOW)).withCost(10));
     LeaseUnits.Counts counts = new LeaseUnits.Counts();
     LimitStore.Grant grant = memory.lease(ten, LEASE).toCompletableFuture().join();
-    Lease lease = new Lease(grant, 10, counts, nanos(), this::nanos);
+    Lease lease = new Lease(grant, 10, counts, 1e-6, nanos(), this::nanos);
     lease.retire();
     lease.retire();
     lease.close();
