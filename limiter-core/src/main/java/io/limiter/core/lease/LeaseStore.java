@@ -36,10 +36,10 @@ import org.jspecify.annotations.Nullable;
  * limit, and every denial. A call of several subjects spends the leases it has, then the store
  * decides the rest of it; if the store denies it, the units go back.
  *
- * <p>No thread waits, and no lock is taken. The store is asked for units while calls go on: once in
- * the time of a lease for each hot subject, more often while the subject gets hotter. Units that
- * are left at the end of a lease go back with the next call of the subject, or when this store is
- * closed.
+ * <p>No thread waits, and no lock is taken. The store is asked for units while calls go on: a
+ * little more than once in the time of a lease for each hot subject, more often while the subject
+ * gets hotter. Units that are left at the end of a lease go back with the next call of the subject,
+ * or when this store is closed.
  */
 public final class LeaseStore extends DelegatingStore {
 
