@@ -8,6 +8,7 @@ import io.limiter.benchmarks.engine.EngineMode;
 import io.limiter.benchmarks.engine.HotMode;
 import io.limiter.benchmarks.http.HttpMode;
 import io.limiter.benchmarks.incident.IncidentMode;
+import io.limiter.benchmarks.lease.LeasesMode;
 import io.limiter.benchmarks.memory.MemoryMode;
 import io.limiter.benchmarks.server.ServerMode;
 import io.limiter.benchmarks.startup.StartupMode;
@@ -30,6 +31,7 @@ public final class Benchmarks {
           new EngineMode(),
           new BatchMode(),
           new HotMode(),
+          new LeasesMode(),
           new MemoryMode(),
           new HttpMode(),
           new StartupMode(),

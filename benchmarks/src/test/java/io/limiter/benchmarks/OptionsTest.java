@@ -68,7 +68,7 @@ class OptionsTest {
             () -> Benchmarks.run(List.of("engines"), new PrintStream(new ByteArrayOutputStream())))
         .isInstanceOf(UsageException.class)
         .hasMessageStartingWith(
-            "There is no mode 'engines': give it one of engine, batch, hot, memory")
+            "There is no mode 'engines': give it one of engine, batch, hot, leases, memory")
         .hasMessageEndingWith("all, or help");
   }
 

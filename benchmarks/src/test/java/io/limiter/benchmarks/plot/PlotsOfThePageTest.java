@@ -10,19 +10,21 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** The plots of docs/benchmarks.md show the figures of its tables. */
+/** The plots of docs/benchmarks.md and docs/leases.md show the figures of their tables. */
 class PlotsOfThePageTest {
 
   private static final Path DOCS = Path.of("..", "docs");
-  private static final Path PLOTS = DOCS.resolve("benchmarks");
+  private static final String BENCHMARKS = "benchmarks";
+  private static final String LEASES = "leases";
   private static final boolean WRITE = "write".equals(System.getProperty("limiter.pictures"));
   private static final String SPREAD = "line: least to most of the rounds";
 
@@ -46,7 +48,11 @@ class PlotsOfThePageTest {
   private record Figures(Map<String, Map<String, String>> rows) {
 
     static Figures of(String heading) throws IOException {
-      List<String> lines = Files.readAllLines(DOCS.resolve("benchmarks.md"));
+      return of(BENCHMARKS, heading);
+    }
+
+    static Figures of(String page, String heading) throws IOException {
+      List<String> lines = Files.readAllLines(DOCS.resolve(page + ".md"));
       int begin = lines.indexOf("### " + heading);
       assertThat(begin).as(heading).isNotNegative();
       List<List<String>> cells =
@@ -87,7 +93,12 @@ class PlotsOfThePageTest {
     }
   }
 
-  private record Plot(String file, String svg) {
+  private record Plot(String page, String file, String svg) {
+
+    Plot(String file, String svg) {
+      this(BENCHMARKS, file, svg);
+    }
+
     @Override
     public String toString() {
       return file;
@@ -118,7 +129,35 @@ class PlotsOfThePageTest {
             "growth-subjects",
             growth(
                 "Redis CPU as subjects grow, full logs of 10 units", "Redis CPU as subjects grow")),
-        new Plot("http-rates", routes()));
+        new Plot("http-rates", routes()),
+        leases("One subject, by instances", "One subject: scripts ÷ calls, by instances"),
+        leases("One subject, by load", "One subject, 1,000 instances: scripts ÷ calls, by calls/s"),
+        leases(
+            "1,000,000 subjects, by instances",
+            "1,000,000 subjects: scripts ÷ calls, by instances"),
+        leases(
+            "A count that is reached, by instances",
+            "Per cent of the count that are not admitted, by instances"));
+  }
+
+  /** A line for each lease time. */
+  private static Plot leases(String heading, String title) throws IOException {
+    Figures figures = Figures.of(LEASES, heading);
+    LineChart chart = new LineChart(title);
+    figures
+        .rows()
+        .forEach(
+            (row, cells) ->
+                cells.keySet().stream()
+                    .filter(column -> column.matches("1(00 m| )s|.*%"))
+                    .forEach(
+                        column ->
+                            chart.point(
+                                column,
+                                Double.parseDouble(row.replace(",", "")),
+                                figures.at(row, column))));
+    return new Plot(
+        LEASES, heading.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]+", "-"), chart.svg());
   }
 
   private static String peers() throws IOException {
@@ -168,7 +207,7 @@ class PlotsOfThePageTest {
   @ParameterizedTest
   @MethodSource("plots")
   void aPlotShowsTheFiguresOfTheTable(Plot plot) throws IOException {
-    Path file = PLOTS.resolve(plot.file() + ".svg");
+    Path file = DOCS.resolve(plot.page()).resolve(plot.file() + ".svg");
     if (WRITE) {
       Svg.write(file, plot.svg());
     }
@@ -176,14 +215,18 @@ class PlotsOfThePageTest {
     assertThat(file).as("drawn with: mvnw test -Ppictures").hasContent(plot.svg());
   }
 
-  @Test
-  void eachPlotIsOnThePage() throws IOException {
-    String page = Files.readString(DOCS.resolve("benchmarks.md"));
-    try (Stream<Path> files = Files.list(PLOTS)) {
-      List<String> names = files.map(file -> file.getFileName().toString()).toList();
-      assertThat(names)
-          .containsExactlyInAnyOrderElementsOf(plots().map(plot -> plot.file() + ".svg").toList())
-          .allSatisfy(name -> assertThat(page).contains("](benchmarks/" + name + ")"));
+  @ParameterizedTest
+  @ValueSource(strings = {BENCHMARKS, LEASES})
+  void eachPlotIsOnThePage(String name) throws IOException {
+    String page = Files.readString(DOCS.resolve(name + ".md"));
+    try (Stream<Path> files = Files.list(DOCS.resolve(name))) {
+      assertThat(files.map(file -> file.getFileName().toString()))
+          .containsExactlyInAnyOrderElementsOf(
+              plots()
+                  .filter(plot -> plot.page().equals(name))
+                  .map(plot -> plot.file() + ".svg")
+                  .toList())
+          .allSatisfy(file -> assertThat(page).contains("](" + name + "/" + file + ")"));
     }
   }
 }
