@@ -67,10 +67,17 @@ class ModesTest {
   @Test
   void decisionsByLeasesAreMeasuredBesideThoseOfRedisAndNeverGoOverTheCount() throws Exception {
     assertThat(run("hot"))
-        .contains("### One subject, nothing denied", "| fixed window, leased |")
+        .contains("### One subject, nothing denied", "| fixed window, leased |", "Zipf")
         .contains("### One subject, up to the count", "| log, leased, 10,000 |")
         .contains("### One decision, one thread", "| a decision by a lease |")
         .doesNotContain("≤ 0: missed");
+  }
+
+  @Test
+  void leasesOfManyInstancesAreSimulated() throws Exception {
+    assertThat(run("leases"))
+        .contains("### One subject, by instances", "### 1,000,000 subjects, by instances")
+        .contains("### A count that is reached, by rule", "| token bucket |");
   }
 
   @Test

@@ -27,9 +27,11 @@ import io.limiter.core.rule.TokenBucketRule;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.time.ZoneOffset;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -46,6 +48,10 @@ public final class HotMode implements Mode {
   private static final long FEW = 500_000;
   private static final long LOGGED = 10_000;
   private static final int LEASES = 10;
+
+  private static final int SUBJECTS = 10_000;
+  private static final int CALLS = 1 << 20;
+  private static final String MANY = "fixed window, 10,000 subjects by Zipf's distribution";
 
   private static final String RATE = "decisions/s";
   private static final String SCRIPTS = "scripts/s";
@@ -150,25 +156,35 @@ public final class HotMode implements Mode {
       return time.compareTo(RuleStack.MIN_LEASE) < 0 ? RuleStack.MIN_LEASE : time;
     }
 
-    private static String leasedName(Kind kind) {
-      return kind.name() + ", leased";
+    private static String leasedName(String name) {
+      return name + ", leased";
+    }
+
+    private Limiter limiter() {
+      return ours.limiter();
     }
 
     /** Nothing is denied. */
     Table rates() throws Exception {
       Turns turns = new Turns(options);
       Contender ping = ours.ping();
-      turns.add(ping.name(), () -> rate(options.time(), ping.call()));
-      List<Kind> kinds = KINDS.stream().filter(kind -> kind.biting() != LOGGED).toList();
-      for (Kind kind : kinds) {
-        Rule rule = kind.rules().of(PLENTY, LONG);
-        turns.add(
-            kind.name(),
-            () -> rate(options.time(), admitted(ours.limiter(), request(rule, kind.leases()))));
-        turns.add(
-            leasedName(kind),
-            () -> rate(options.time(), admitted(leased(), request(rule, kind.leases()))));
-      }
+      turns.add(ping.name(), () -> rate(options.time(), 1, ping.call()));
+      Map<String, LimitRequest[]> kinds = new LinkedHashMap<>();
+      KINDS.stream()
+          .filter(kind -> kind.biting() != LOGGED)
+          .forEach(
+              kind ->
+                  kinds.put(
+                      kind.name(),
+                      new LimitRequest[] {request(kind.rules().of(PLENTY, LONG), LEASES)}));
+      kinds.put(MANY, byZipf(KINDS.get(0).rules().of(PLENTY, LONG)));
+      kinds.forEach(
+          (name, calls) -> {
+            turns.add(name, () -> rate(options.time(), calls.length, admitted(limiter(), calls)));
+            turns.add(
+                leasedName(name),
+                () -> rate(options.time(), calls.length, admitted(leased(), calls)));
+          });
       Turns.Results found = turns.run();
       Table table =
           new Table(
@@ -183,25 +199,26 @@ public final class HotMode implements Mode {
               .moreIsBetter(RATE, "÷ exact", "÷ PING")
               .yardsticks(List.of(ping.name()));
       table.row(ping.name(), found.value(ping.name(), RATE), "", "", "", "", "");
-      for (Kind kind : kinds) {
-        Spread scripts = found.value(leasedName(kind), SCRIPTS);
-        Spread ratio = found.ratio(leasedName(kind), kind.name(), RATE);
+      for (String name : kinds.keySet()) {
+        Spread scripts = found.value(leasedName(name), SCRIPTS);
+        Spread ratio = found.ratio(leasedName(name), name, RATE);
+        boolean one = !name.equals(MANY);
         table.row(
-            kind.name(),
-            found.value(kind.name(), RATE),
+            name,
+            found.value(name, RATE),
             "",
             "",
-            found.ratio(kind.name(), ping.name(), RATE),
-            found.value(kind.name(), SCRIPTS),
+            found.ratio(name, ping.name(), RATE),
+            found.value(name, SCRIPTS),
             "");
         table.row(
-            leasedName(kind),
-            found.value(leasedName(kind), RATE),
+            leasedName(name),
+            found.value(leasedName(name), RATE),
             ratio,
-            Goal.atLeast(OF_EXACT, ratio),
-            found.ratio(leasedName(kind), ping.name(), RATE),
+            one ? Goal.atLeast(OF_EXACT, ratio) : "",
+            found.ratio(leasedName(name), ping.name(), RATE),
             scripts,
-            Goal.atMost(MOST_SCRIPTS, scripts));
+            one ? Goal.atMost(MOST_SCRIPTS, scripts) : "");
       }
       return table.note(
           "%s threads keep %s calls in flight on one connection. %,d in %s s; leases of %s ms. Decisions that Redis makes share commands. Client and Redis share the machine."
@@ -218,9 +235,10 @@ public final class HotMode implements Mode {
       Turns turns = new Turns(options);
       for (Kind kind : KINDS) {
         Rule rule = kind.rules().of(kind.biting(), window);
+        turns.add(kind.name(), () -> admissions(kind, limiter(), request(rule, kind.leases())));
         turns.add(
-            kind.name(), () -> admissions(kind, ours.limiter(), request(rule, kind.leases())));
-        turns.add(leasedName(kind), () -> admissions(kind, leased(), request(rule, kind.leases())));
+            leasedName(kind.name()),
+            () -> admissions(kind, leased(), request(rule, kind.leases())));
       }
       Turns.Results found = turns.run();
       Table table =
@@ -237,7 +255,7 @@ public final class HotMode implements Mode {
               .moreIsBetter(ADMITTED)
               .lessIsBetter(OVER);
       for (Kind kind : KINDS) {
-        for (String name : List.of(kind.name(), leasedName(kind))) {
+        for (String name : List.of(kind.name(), leasedName(kind.name()))) {
           boolean leased = !name.equals(kind.name());
           Spread admitted = found.value(name, ADMITTED);
           long over = (long) found.value(name, OVER).max();
@@ -267,6 +285,7 @@ public final class HotMode implements Mode {
           new LinkedHashMap<>(
               rate(
                   time,
+                  1,
                   subject -> {
                     long began = System.nanoTime();
                     return then(
@@ -283,10 +302,12 @@ public final class HotMode implements Mode {
       return figures;
     }
 
-    private Map<String, Double> rate(Duration time, Contender.Call call) throws Exception {
+    private Map<String, Double> rate(Duration time, int calls, Contender.Call call)
+        throws Exception {
       redis.deleteKeys();
       RedisTime before = RedisTime.read(redis.commands());
-      CallsInFlight.Done done = CallsInFlight.during(time, Comparison.IN_FLIGHT, 1, call, threads);
+      CallsInFlight.Done done =
+          CallsInFlight.during(time, Comparison.IN_FLIGHT, calls, call, threads);
       RedisTime spent = RedisTime.read(redis.commands()).minus(before);
       return Map.of(
           RATE, done.perSecond(), SCRIPTS, (double) spent.scripts() * 1e9 / (double) done.nanos());
@@ -302,10 +323,28 @@ public final class HotMode implements Mode {
       return LimitRequest.of(policy, new Subject("user", "user-1"));
     }
 
-    private static Contender.Call admitted(Limiter limiter, LimitRequest request) {
-      return subject ->
+    /** Some calls one after the other, by subjects with Zipf's distribution: 1 / rank of each. */
+    private LimitRequest[] byZipf(Rule rule) {
+      LimitRequest one = request(rule, LEASES);
+      LimitRequest[] subjects = new LimitRequest[SUBJECTS];
+      double[] upTo = new double[SUBJECTS];
+      for (int rank = 0; rank < SUBJECTS; rank++) {
+        subjects[rank] = LimitRequest.of(one.policy(), new Subject("user", "user-" + rank));
+        upTo[rank] = (rank == 0 ? 0 : upTo[rank - 1]) + 1.0 / (rank + 1);
+      }
+      Random random = new Random(SUBJECTS);
+      LimitRequest[] calls = new LimitRequest[CALLS];
+      for (int c = 0; c < CALLS; c++) {
+        int found = Arrays.binarySearch(upTo, random.nextDouble() * upTo[SUBJECTS - 1]);
+        calls[c] = subjects[found < 0 ? -found - 1 : found];
+      }
+      return calls;
+    }
+
+    private static Contender.Call admitted(Limiter limiter, LimitRequest[] calls) {
+      return call ->
           then(
-              limiter.acquire(request).toCompletableFuture(),
+              limiter.acquire(calls[call]).toCompletableFuture(),
               verdict -> {
                 if (!verdict.allowed()) {
                   throw new IllegalStateException("A call was denied: measure for a shorter time");

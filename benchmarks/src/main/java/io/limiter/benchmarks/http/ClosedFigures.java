@@ -16,6 +16,7 @@ final class ClosedFigures {
   /** ÷ /plain, by the machine: what a system call costs differs. */
   private static final double LIMITED_GOAL = Machine.model().contains("EPYC") ? 0.75 : 0.62;
 
+  private static final double LEASED_GOAL = 0.88;
   private static final double DENIED_GOAL = 0.92;
   private static final double LIMITED_OF_FLOOR = 0.85;
   private static final double DENIED_OF_FLOOR = 0.92;
@@ -84,6 +85,7 @@ final class ClosedFigures {
           ofPlain,
           switch (route) {
             case LIMITED -> Goal.atLeast(LIMITED_GOAL, ofPlain);
+            case HOT_LEASED -> Goal.atLeast(LEASED_GOAL, ofPlain);
             case DENIED -> Goal.atLeast(DENIED_GOAL, ofPlain);
             default -> "";
           },

@@ -12,6 +12,8 @@ enum Route {
   FLOOR("/floor", "a bare filter and a script that returns a constant", Expected.ADMITTED),
   LIMITED("/limited", "two rules, decided in the gate", Expected.ADMITTED),
   LIMITED_ASYNC("/limited-async", "two rules, a CompletionStage", Expected.ADMITTED),
+  HOT("/hot", "one subject, decided in the gate", Expected.ADMITTED),
+  HOT_LEASED("/hot-leased", "one subject, by leases", Expected.ADMITTED),
   FLOOR_CALL("/floor-call", "a bare interceptor, which waits for the same", Expected.ADMITTED),
   LIMITED_CALL("/limited-call", "two rules, by an argument; the guard waits", Expected.ADMITTED),
   LIMITED_CALL_ASYNC(
@@ -42,7 +44,7 @@ enum Route {
   /** The least that a route of this kind costs on this machine; empty if there is none. */
   Optional<Route> floor() {
     return switch (this) {
-      case LIMITED, LIMITED_ASYNC, NO_OP -> Optional.of(FLOOR);
+      case LIMITED, LIMITED_ASYNC, HOT, NO_OP -> Optional.of(FLOOR);
       case LIMITED_CALL -> Optional.of(FLOOR_CALL);
       case DENIED -> Optional.of(FLOOR_DENIED);
       default -> Optional.empty();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.benchmarks.server;
 
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.MediaType;
@@ -36,6 +38,25 @@ class LimitedController {
       rules = {@RateRule(count = 1_000, time = 60), @RateRule(count = 10_000, time = 3_600)})
   CompletionStage<String> limitedAsync() {
     return CompletableFuture.completedFuture(OK);
+  }
+
+  /** One subject, decided in the gate. */
+  @Get("/hot")
+  @RateLimiter(
+      limitType = LimitType.GLOBAL,
+      rules = @RateRule(count = 1_000_000_000, time = 60, algorithm = Algorithm.FIXED_WINDOW))
+  String hot() {
+    return OK;
+  }
+
+  /** The same, by leases. */
+  @Get("/hot-leased")
+  @RateLimiter(
+      limitType = LimitType.GLOBAL,
+      lease = "100ms",
+      rules = @RateRule(count = 1_000_000_000, time = 60, algorithm = Algorithm.FIXED_WINDOW))
+  String hotLeased() {
+    return OK;
   }
 
   /** Decided in the guard, which waits on a thread that may block. */

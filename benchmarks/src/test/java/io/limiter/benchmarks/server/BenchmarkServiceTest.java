@@ -95,6 +95,16 @@ class BenchmarkServiceTest {
   }
 
   @ParameterizedTest
+  @ValueSource(strings = {"/hot", "/hot-leased"})
+  void allCallsAreOneSubjects(String path) throws Exception {
+    for (int i = 1; i <= 20; i++) {
+      HttpResponse<String> answer = get(shared, path);
+      assertThat(answer.statusCode()).isEqualTo(200);
+      assertThat(limit(answer)).hasValueSatisfying(field -> assertThat(field).contains(";r=9999"));
+    }
+  }
+
+  @ParameterizedTest
   @ValueSource(strings = {"/denied", "/denied-uncached"})
   void allButTheFirstAreDeniedInFull(String path) throws Exception {
     assertThat(get(shared, path).statusCode()).isEqualTo(200);
