@@ -28,7 +28,9 @@ import io.limiter.micronaut.subject.IdempotencyKey;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.thread.CallerThreads.CallContext;
 import io.limiter.micronaut.thread.LimiterTimer;
+import io.micronaut.context.BeanProvider;
 import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.context.event.StartupEvent;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.util.SupplierUtil;
@@ -48,6 +50,7 @@ import io.micronaut.http.body.MessageBodyHandlerRegistry;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.filter.ConditionalFilter;
 import io.micronaut.web.router.RouteAttributes;
+import jakarta.inject.Singleton;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -91,7 +94,7 @@ public final class ReplayFilter
   private final PoliciesConfiguration settings;
   private final IdempotencyConfiguration idempotency;
   private final RequestSubjects subjects;
-  private final SubmissionClaims claims;
+  private final BeanProvider<SubmissionClaims> claims;
   private final Supplier<SubmissionClaims> local;
   private final AdmissionControl admission;
   private final DirectDenials denials;
@@ -106,7 +109,7 @@ public final class ReplayFilter
       PoliciesConfiguration settings,
       IdempotencyConfiguration idempotency,
       RequestSubjects subjects,
-      SubmissionClaims claims,
+      BeanProvider<SubmissionClaims> claims,
       LimiterTimer timer,
       AdmissionControl admission,
       DirectDenials denials,
@@ -240,7 +243,7 @@ public final class ReplayFilter
       byte[] digest,
       CallContext context) {
     CompletionStage<Supplier<Optional<MutableHttpResponse<?>>>> found =
-        claims(claims, request, plan, submission, digest)
+        claims(claims.get(), request, plan, submission, digest)
             .exceptionallyCompose(
                 failure -> withoutStore(request, plan, submission, digest, failure));
     return admission.threads().back(found, Optional.of(request), context).thenApply(Supplier::get);
@@ -399,5 +402,20 @@ public final class ReplayFilter
   @Override
   public void onApplicationEvent(HttpRequestTerminatedEvent ended) {
     ended.getSource().getAttribute(CLAIM, HeldClaim.class).ifPresent(HeldClaim::abandon);
+  }
+
+  /** Creates the store of answers with the application where a route needs it: that may block. */
+  @Singleton
+  record StoreAtStart(
+      PlanRegistry plans, PoliciesConfiguration settings, BeanProvider<SubmissionClaims> claims)
+      implements ApplicationEventListener<StartupEvent> {
+
+    @Override
+    public void onApplicationEvent(StartupEvent started) {
+      if (!settings.current().routes().isEmpty()
+          || !plans.current().methods(plan -> plan.replay().isPresent()).isEmpty()) {
+        var unused = claims.get();
+      }
+    }
   }
 }
