@@ -195,6 +195,7 @@ class DashboardTest {
       for (int i = 0; i < 12; i++) {
         demo.get("/articles");
       }
+      demo.post("/checkout/payment", "{}", "Idempotency-Key", "1");
       demo.post("/sms/code?phone=1", "");
       demo.post("/sms/code?phone=1", "");
       demo.get("/prometheus")

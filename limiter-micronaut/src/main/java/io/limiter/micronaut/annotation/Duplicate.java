@@ -62,8 +62,9 @@ public @interface Duplicate {
    * kept. {@link Idempotent} is short for it.
    *
    * <p>Submissions are equal that have the same {@code Idempotency-Key}; {@link #by} need not say
-   * so. The time of {@link RateLimiter#preventDuplicateRule} and {@link #releaseOnFailure} have no
-   * meaning then, and are rejected. Only routes have it.
+   * so. The time of {@link RateLimiter#preventDuplicateRule}, {@link #releaseOnFailure}, {@link
+   * #status}, {@link #code} and {@link #message} have no meaning then, and are rejected. Only
+   * routes have it.
    */
   String replay() default "";
 

@@ -10,6 +10,7 @@ import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.core.annotation.Internal;
 import jakarta.inject.Singleton;
+import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -239,9 +240,18 @@ public final class SubmissionClaims {
     }
 
     private synchronized void schedule() {
-      // No method runs as long as its answer would be kept: the renewal of one that was lost ends.
+      // No method runs for as long as its answer would be kept.
       if (!ended && System.nanoTime() - beginNanos < replay.retain().toNanos()) {
-        next = timer.schedule(this::renew, replay.claim().toNanos() / RENEWALS);
+        WeakReference<HeldClaim> self = new WeakReference<>(this); // a lost request ends it, too
+        next =
+            timer.schedule(
+                () -> {
+                  HeldClaim held = self.get();
+                  if (held != null) {
+                    held.renew();
+                  }
+                },
+                replay.claim().toNanos() / RENEWALS);
       }
     }
 

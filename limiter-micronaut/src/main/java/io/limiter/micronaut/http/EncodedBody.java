@@ -105,13 +105,10 @@ final class EncodedBody<T> implements ResponseBodyWriter<T> {
   }
 
   /**
-   * The bytes that the server will write as the body of a response; empty if they cannot be
-   * encoded, or the body cannot be held in memory.
+   * The bytes that the server will write as the body of a response, which was {@linkplain #encode
+   * encoded} before; empty if the body cannot be held in memory.
    */
-  static Optional<byte[]> bytes(
-      HttpRequest<?> request,
-      MutableHttpResponse<?> response,
-      Optional<MessageBodyHandlerRegistry> writers) {
+  static Optional<byte[]> bytes(HttpRequest<?> request, MutableHttpResponse<?> response) {
     Object body = response.body();
     if (body == null) {
       return Optional.of(new byte[0]);
@@ -126,8 +123,8 @@ final class EncodedBody<T> implements ResponseBodyWriter<T> {
     if (body instanceof ByteBuffer<?> buffer) {
       return Optional.of(buffer.toByteArray());
     }
-    return encode(request, response, writers)
-            && response.getBodyWriter().orElse(null) instanceof EncodedBody<?> encoded
+    return response.getBodyWriter().orElse(null) instanceof EncodedBody<?> encoded
+            && encoded.body == body
         ? Optional.of(encoded.bytes)
         : Optional.empty();
   }

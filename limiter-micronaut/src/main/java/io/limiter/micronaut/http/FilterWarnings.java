@@ -88,7 +88,6 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
             beans.getBeanDefinitions(Qualifiers.byStereotype(ServerFilter.class)).stream())
         .filter(filter -> !filter.getBeanType().getName().startsWith("io.micronaut."))
         .filter(filter -> filter.getBeanType() != GateFilter.class)
-        .filter(filter -> filter.getBeanType() != ReplayFilter.class)
         .sorted(Comparator.comparing(filter -> filter.getBeanType().getName()))
         .toList();
   }

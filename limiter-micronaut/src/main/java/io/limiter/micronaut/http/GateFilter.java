@@ -59,6 +59,7 @@ public final class GateFilter implements ConditionalFilter {
   private final UserWarnings users;
   private final RequestSubjects subjects;
   private final AdmissionControl admission;
+  private final Replays replays;
   private final DirectDenials denials;
   private final Rejections rejections;
 
@@ -70,6 +71,7 @@ public final class GateFilter implements ConditionalFilter {
       UserWarnings users,
       RequestSubjects subjects,
       AdmissionControl admission,
+      Replays replays,
       DirectDenials denials,
       Rejections rejections) {
     this.decides = gate.enabled();
@@ -79,13 +81,18 @@ public final class GateFilter implements ConditionalFilter {
     this.users = users;
     this.subjects = subjects;
     this.admission = admission;
+    this.replays = replays;
     this.denials = denials;
     this.rejections = rejections;
   }
 
   @Override
   public boolean isEnabled(HttpRequest<?> request) {
-    return lists.isAnyBlocked() || plan(request) != null;
+    if (lists.isAnyBlocked()) {
+      return true;
+    }
+    LimitPlan plan = plans.ofRoute(request).orElse(null);
+    return plan != null && (plan.replay().isPresent() || (decides && plan.atGate() != null));
   }
 
   /** The plan by which the gate decides a request; null if it does not. */
@@ -114,6 +121,14 @@ public final class GateFilter implements ConditionalFilter {
     if (lists.isUserBlocked(request)) {
       return CompletableFuture.completedFuture(Optional.of(blocked(request)));
     }
+    LimitPlan whole = plans.ofRoute(request).orElse(null);
+    return whole != null && whole.replay().isPresent()
+        ? replays.claim(request, whole, () -> decideBehindSecurity(request))
+        : decideBehindSecurity(request);
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> decideBehindSecurity(
+      HttpRequest<?> request) {
     LimitPlan plan = plan(request);
     return plan != null && !plan.beforeSecurity() ? decide(request, plan) : ENTER;
   }

@@ -42,7 +42,6 @@ import java.util.concurrent.CompletionStage;
 @Requires(beans = EmbeddedServer.class)
 final class GateWarmUp implements WarmUpStep {
 
-  private final ReplayFilter replays;
   private final GateFilter gate;
   private final AdmissionControl admission;
   private final PlanRegistry plans;
@@ -51,12 +50,10 @@ final class GateWarmUp implements WarmUpStep {
 
   GateWarmUp(
       BeanContext beans,
-      ReplayFilter replays,
       GateFilter gate,
       AdmissionControl admission,
       PlanRegistry plans,
       LimitedResponseFilter responses) {
-    this.replays = replays;
     this.gate = gate;
     this.admission = admission;
     this.plans = plans;
@@ -96,7 +93,7 @@ final class GateWarmUp implements WarmUpStep {
 
   private CompletionStage<Void> request(LimitStore store, LimitPlan plan) {
     HttpRequest<?> request = new SimpleHttpRequest<>(HttpMethod.GET, "/" + POLICY, null);
-    var unused = replays.isEnabled(request) || gate.isEnabled(request);
+    var unused = gate.isEnabled(request);
     return admission
         .admit(new WarmUpCall(store, request, plan))
         .thenCompose(denial -> respond(request, denial))

@@ -5,6 +5,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.call.LimitedCall.Event;
+import io.limiter.micronaut.call.SubmissionClaims.HeldClaim;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.context.event.ApplicationEventListener;
@@ -24,6 +25,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -57,17 +59,20 @@ public final class LimitedResponseFilter
   private final CallerThreads threads;
   private final UserWarnings users;
   private final Optional<MessageBodyHandlerRegistry> writers;
+  private final Replays replays;
   private final LogThrottle failures = new LogThrottle();
 
   LimitedResponseFilter(
       RateLimitFields fields,
       CallerThreads threads,
       UserWarnings users,
-      Optional<MessageBodyHandlerRegistry> writers) {
+      Optional<MessageBodyHandlerRegistry> writers,
+      Replays replays) {
     this.fields = fields;
     this.threads = threads;
     this.users = users;
     this.writers = writers;
+    this.replays = replays;
   }
 
   /**
@@ -134,6 +139,18 @@ public final class LimitedResponseFilter
   @Order(ORDER)
   CompletionStage<MutableHttpResponse<?>> respond(
       HttpRequest<?> request, MutableHttpResponse<?> response) {
+    HeldClaim held = held(request);
+    return held == null
+        ? complete(request, response)
+        : replays.keep(held, request, response).thenCompose(kept -> complete(request, kept));
+  }
+
+  private static @Nullable HeldClaim held(HttpRequest<?> request) {
+    return request.getAttribute(Replays.CLAIM).orElse(null) instanceof HeldClaim held ? held : null;
+  }
+
+  private CompletionStage<MutableHttpResponse<?>> complete(
+      HttpRequest<?> request, MutableHttpResponse<?> response) {
     Optional<LimitedCall> decided = LimitedCall.of(request);
     if (decided.isEmpty()) {
       return CompletableFuture.completedFuture(response);
@@ -165,6 +182,10 @@ public final class LimitedResponseFilter
    */
   @Override
   public void onApplicationEvent(HttpRequestTerminatedEvent ended) {
+    HeldClaim held = held(ended.getSource());
+    if (held != null) {
+      held.abandon(); // it has ended, unless no response came here: then it ends by itself
+    }
     Optional<LimitedCall> decided = LimitedCall.of(ended.getSource());
     if (decided.isPresent()) {
       GateFilter.forgetConnection(ended.getSource());

@@ -9,8 +9,10 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -67,8 +69,8 @@ final class StoredAnswer {
       out.writeShort(status);
       out.writeShort(fields.size());
       for (Field field : fields) {
-        out.writeUTF(field.name());
-        out.writeUTF(field.value());
+        write(out, field.name());
+        write(out, field.value());
       }
       out.writeInt(body == null ? NO_BODY : body.length);
       if (body != null) {
@@ -78,6 +80,21 @@ final class StoredAnswer {
       throw new UncheckedIOException(impossible);
     }
     return bytes.toByteArray();
+  }
+
+  /** A field may be longer than the 65,535 bytes of {@link DataOutputStream#writeUTF}. */
+  private static void write(DataOutputStream out, String text) throws IOException {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    out.writeInt(bytes.length);
+    out.write(bytes);
+  }
+
+  private static String read(DataInputStream in) throws IOException {
+    int length = in.readInt();
+    if (length < 0 || length > in.available()) {
+      throw new EOFException();
+    }
+    return new String(in.readNBytes(length), StandardCharsets.UTF_8);
   }
 
   /**
@@ -92,7 +109,7 @@ final class StoredAnswer {
       int count = in.readUnsignedShort();
       List<Field> fields = new ArrayList<>();
       for (int i = 0; i < count; i++) {
-        fields.add(new Field(in.readUTF(), in.readUTF()));
+        fields.add(new Field(read(in), read(in)));
       }
       int length = in.readInt();
       if (length == NO_BODY) {

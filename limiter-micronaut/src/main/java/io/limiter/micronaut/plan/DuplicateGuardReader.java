@@ -119,6 +119,13 @@ final class DuplicateGuardReader {
             PolicyMember.DUPLICATE_RULE)) {
       policy.reject(member, "the time of replay holds in its place: remove it");
     }
+    for (PolicyMember<?> member :
+        List.of(
+            PolicyMember.DUPLICATE_STATUS,
+            PolicyMember.DUPLICATE_CODE,
+            PolicyMember.DUPLICATE_MESSAGE)) {
+      policy.reject(member, "a repetition receives the first response: remove it");
+    }
     policy.reject(
         PolicyMember.RELEASE_ON_FAILURE,
         "an answer of 500 and above is never kept: remove it, or name other statuses with releaseOn");

@@ -29,6 +29,7 @@ import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
 import jakarta.inject.Singleton;
 import java.io.ByteArrayInputStream;
+import java.net.Socket;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -51,6 +52,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 
 /** Routes that run once for each Idempotency-Key, and repeat their answers. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -187,6 +189,14 @@ class ReplayTest {
       return HttpResponse.<String>status(HttpStatus.valueOf(status)).body("run " + runs.next());
     }
 
+    @Post("/broken")
+    @Idempotent
+    Object broken() {
+      Map<String, Object> endless = new HashMap<>();
+      endless.put("run " + runs.next(), endless);
+      return endless;
+    }
+
     @Post("/throws")
     @Idempotent
     String fails() {
@@ -223,6 +233,34 @@ class ReplayTest {
     @Idempotent
     String seen(@QueryValue @Nullable String of) {
       return "run " + runs.next() + " of " + of;
+    }
+
+    @Get("/leaving/blocking")
+    @Idempotent
+    @ExecuteOn(TaskExecutors.BLOCKING)
+    String leaving() throws InterruptedException {
+      return held();
+    }
+
+    @Get("/leaving/stage")
+    @Idempotent
+    @ExecuteOn(TaskExecutors.BLOCKING)
+    CompletionStage<String> leavingStage() {
+      return CompletableFuture.supplyAsync(this::await);
+    }
+
+    @Get("/leaving/mono")
+    @Idempotent
+    Mono<String> leavingMono() {
+      return Mono.fromCallable(this::held).subscribeOn(Schedulers.boundedElastic());
+    }
+
+    private String await() {
+      try {
+        return held();
+      } catch (InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
     }
 
     @Post("/parts")
@@ -370,6 +408,21 @@ class ReplayTest {
     assertThat(runs().count).hasValue(1);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"blocking", "stage", "mono"})
+  void aClientThatLeavesFindsItsAnswer(String result) throws Exception {
+    String key = newKey();
+    runs().gate = new CountDownLatch(1);
+    try (Socket client = server.open("/replay/leaving/" + result, KEY, key)) {
+      await().until(() -> runs().count.get() == 1);
+    }
+    Thread.sleep(200); // the server sees that it has left
+    var again = server.exchangeAsync("GET", "/replay/leaving/" + result, "", KEY, key);
+    runs().gate.countDown();
+    assertThat(again.join().body()).isEqualTo("run 1");
+    assertThat(runs().count).hasValue(1);
+  }
+
   @Test
   void aRepetitionWaitsNoLongerThanItsTime() {
     String key = newKey();
@@ -400,6 +453,14 @@ class ReplayTest {
     assertThat(again.statusCode()).isEqualTo(status);
     assertThat(again.headers().firstValue(REPLAYED).isPresent()).isEqualTo(kept);
     assertThat(runs().count).hasValue(kept ? 1 : 2);
+  }
+
+  @Test
+  void aBodyThatCannotBeEncodedReleasesTheKey() {
+    String key = newKey();
+    assertThat(post("broken", key).statusCode()).isEqualTo(500);
+    assertThat(post("broken", key).statusCode()).isEqualTo(500);
+    assertThat(runs().count).hasValue(2);
   }
 
   @Test

@@ -12,6 +12,7 @@ import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -24,18 +25,23 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.Header;
+import io.micronaut.http.annotation.Post;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 
@@ -92,6 +98,8 @@ final class PausedService {
     private final AuditedStore audited;
     private final Endings endings;
     private final Set<String> entered = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger submissions = new AtomicInteger();
+    private final CompletableFuture<Void> finish = new CompletableFuture<>();
 
     Routes(AuditedStore audited, Endings endings) {
       this.audited = audited;
@@ -113,6 +121,21 @@ final class PausedService {
         rules = @RateRule(count = 10_000, time = 1, timeUnit = TimeUnit.HOURS))
     String leased(String number) {
       return enter(number);
+    }
+
+    /** Ends at once, or, with a header, once finish() is called. */
+    @Post("/submitted/{by}")
+    @Idempotent(claim = "1s", maxWait = "10s")
+    CompletionStage<String> submitted(String by, @Header("X-Held") Optional<String> held) {
+      String answer = "run " + submissions.incrementAndGet() + " for " + held.orElse("anyone");
+      return held.isPresent()
+          ? finish.thenApply(now -> answer)
+          : CompletableFuture.completedFuture(answer);
+    }
+
+    @Get("/finish")
+    void finish() {
+      finish.complete(null);
     }
 
     private String enter(String number) {

@@ -238,6 +238,12 @@ class DuplicateMistakesTest extends MistakesContract {
         duplicate = @Duplicate(replay = "1h", releaseOnFailure = false))
     void keepsFailures() {}
 
+    @Mistake(
+        "@RateLimiter.duplicate.status = 410: a repetition receives the first response: remove it")
+    @Post("/status")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(replay = "1h", status = 410))
+    void statusOfRepetitions() {}
+
     @Mistake({"@RateLimiter.beforeSecurity = true", "who is known only after security: remove it"})
     @Post("/before")
     @RateLimiter(

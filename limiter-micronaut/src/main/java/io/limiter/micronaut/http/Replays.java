@@ -32,7 +32,7 @@ import io.micronaut.context.BeanProvider;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.core.annotation.Internal;
-import io.micronaut.core.annotation.Order;
+import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.core.util.SupplierUtil;
 import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
@@ -41,14 +41,9 @@ import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.ServerHttpRequest;
-import io.micronaut.http.annotation.RequestFilter;
-import io.micronaut.http.annotation.ResponseFilter;
-import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.body.ByteBody;
 import io.micronaut.http.body.CloseableByteBody;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
-import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
-import io.micronaut.http.filter.ConditionalFilter;
 import io.micronaut.web.router.RouteAttributes;
 import jakarta.inject.Singleton;
 import java.nio.charset.StandardCharsets;
@@ -61,34 +56,27 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
 
 /**
- * Repeats the answers of routes whose submissions have an {@code Idempotency-Key}. On the request's
- * way it stands between security and the gate: a repetition is answered before any limit counts it.
- * On the response's way it stands inside of compression and of the filters that write header
- * fields, which treat a repeated answer like the first one.
+ * Repeats the answers of routes whose submissions have an {@code Idempotency-Key}. The gate claims
+ * a submission behind security and before it decides, so that a repetition is answered before any
+ * limit counts it. The response filter keeps the answer, inside of compression and before it writes
+ * header fields.
  */
 @Internal
-@ServerFilter(patterns = ServerFilter.MATCH_ALL_PATTERN, appendContextPath = false)
-public final class ReplayFilter
-    implements ConditionalFilter, ApplicationEventListener<HttpRequestTerminatedEvent> {
+@Singleton
+final class Replays {
 
-  /** After security, which finds the user; before the gate. */
-  public static final int ORDER = GateFilter.ORDER - 10;
+  private static final Logger LOG = LoggerFactory.getLogger(Replays.class);
 
-  private static final Logger LOG = LoggerFactory.getLogger(ReplayFilter.class);
-
-  private static final String CLAIM = "io.limiter.claim";
+  /** An attribute of a request whose answer is to be kept: its {@link HeldClaim}. */
+  static final String CLAIM = "io.limiter.claim";
 
   /** Seconds after which a client may ask again for an answer that was not there in time. */
   private static final String RETRY_AFTER = "1";
-
-  private static final CompletionStage<Optional<MutableHttpResponse<?>>> ENTER =
-      CompletableFuture.completedFuture(Optional.empty());
 
   private final PlanRegistry plans;
   private final PoliciesConfiguration settings;
@@ -104,7 +92,7 @@ public final class ReplayFilter
   private final LogThrottle failures = new LogThrottle();
   private final LogThrottle unkept = new LogThrottle();
 
-  ReplayFilter(
+  Replays(
       PlanRegistry plans,
       PoliciesConfiguration settings,
       IdempotencyConfiguration idempotency,
@@ -135,41 +123,47 @@ public final class ReplayFilter
     this.listeners = List.copyOf(listeners);
   }
 
-  @Override
-  public boolean isEnabled(HttpRequest<?> request) {
-    return plan(request) != null;
-  }
-
-  private @Nullable LimitPlan plan(HttpRequest<?> request) {
-    LimitPlan plan = plans.ofRoute(request).orElse(null);
-    return plan == null || plan.replay().isEmpty() ? null : plan;
-  }
-
-  @RequestFilter
-  @Order(ORDER)
-  CompletionStage<Optional<MutableHttpResponse<?>>> claim(HttpRequest<?> request) {
-    LimitPlan plan = plan(request);
-    if (plan == null) {
-      return ENTER;
-    }
+  /**
+   * Claims the submission of a request.
+   *
+   * @param plan that of its route, which {@linkplain LimitPlan#replay repeats answers}
+   * @param enter goes on with the first request of a submission, and with one without a key
+   */
+  CompletionStage<Optional<MutableHttpResponse<?>>> claim(
+      HttpRequest<?> request,
+      LimitPlan plan,
+      Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
     DuplicateGuard guard = plan.replay().orElseThrow();
     Optional<String> key = key(request, guard);
     if (key.isEmpty()) {
-      return ENTER;
+      return enter.get();
     }
-    if (request.getContentType().filter(ReplayFilter::hasParts).isPresent()) {
-      return answer(request, HttpStatus.UNSUPPORTED_MEDIA_TYPE, "idempotent_request_multipart");
+    if (request.getContentType().filter(Replays::hasParts).isPresent()) {
+      return CompletableFuture.completedFuture(
+          reject(request, HttpStatus.UNSUPPORTED_MEDIA_TYPE, "idempotent_request_multipart"));
     }
     StateKey submission =
         guard.answers(subjects.resolve(guard.submitter(), request), plan.method(), key.get());
-    CompletableFuture<byte[]> fingerprint = fingerprint(request);
     CallContext context = CallContext.current();
-    return fingerprint.thenCompose(
-        digest ->
-            digest.length == 0
-                ? answer(
-                    request, HttpStatus.REQUEST_ENTITY_TOO_LARGE, "idempotent_request_too_large")
-                : claim(request, plan, submission, digest, context));
+    return fingerprint(request)
+        .thenCompose(
+            digest ->
+                digest.length == 0
+                    ? CompletableFuture.completedFuture(
+                        reject(
+                            request,
+                            HttpStatus.REQUEST_ENTITY_TOO_LARGE,
+                            "idempotent_request_too_large"))
+                    : claim(request, plan, submission, digest, context))
+        .thenCompose(
+            answer -> {
+              if (answer.isPresent()) {
+                return CompletableFuture.completedFuture(answer);
+              }
+              try (PropagatedContext.Scope ignored = context.propagated().propagate()) {
+                return enter.get();
+              }
+            });
   }
 
   private static boolean hasParts(MediaType type) {
@@ -186,10 +180,9 @@ public final class ReplayFilter
     return key;
   }
 
-  private CompletionStage<Optional<MutableHttpResponse<?>>> answer(
+  private Optional<MutableHttpResponse<?>> reject(
       HttpRequest<?> request, HttpStatus status, String code) {
-    return CompletableFuture.completedFuture(
-        Optional.of(rejections.submission(request, status, code)));
+    return Optional.of(rejections.submission(request, status, code));
   }
 
   /**
@@ -298,37 +291,32 @@ public final class ReplayFilter
 
   private Optional<MutableHttpResponse<?>> goOn(
       HttpRequest<?> request, LimitPlan plan, Replay replay, SubmissionClaims from, Claim claim) {
-    switch (claim.state()) {
+    return switch (claim.state()) {
       case CLAIMED -> {
         report(plan, Result.FIRST);
         request.setAttribute(CLAIM, from.hold(claim, replay));
-        return Optional.empty();
+        yield Optional.empty();
       }
       case ANSWERED -> {
         report(plan, Result.REPLAYED);
-        return Optional.of(
-            StoredAnswer.of(claim.answer())
-                .flatMap(StoredAnswer::response)
-                .orElseGet(
-                    () ->
-                        rejections.submission(
-                            request, HttpStatus.CONFLICT, "idempotent_answer_unavailable")));
+        Optional<MutableHttpResponse<?>> answer =
+            StoredAnswer.of(claim.answer()).flatMap(StoredAnswer::response);
+        yield answer.isPresent()
+            ? answer
+            : reject(request, HttpStatus.CONFLICT, "idempotent_answer_unavailable");
       }
       case DIFFERENT -> {
         report(plan, Result.DIFFERENT);
-        return Optional.of(
-            rejections.submission(
-                request, HttpStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused"));
+        yield reject(request, HttpStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused");
       }
       case RUNNING -> {
         report(plan, Result.RUNNING);
-        return Optional.of(
-            rejections
-                .submission(request, HttpStatus.CONFLICT, "idempotency_key_in_use")
-                .header(HttpHeaders.RETRY_AFTER, RETRY_AFTER));
+        Optional<MutableHttpResponse<?>> rejected =
+            reject(request, HttpStatus.CONFLICT, "idempotency_key_in_use");
+        rejected.ifPresent(response -> response.header(HttpHeaders.RETRY_AFTER, RETRY_AFTER));
+        yield rejected;
       }
-    }
-    throw new IllegalStateException("A claim is " + claim.state());
+    };
   }
 
   private void report(LimitPlan plan, Result result) {
@@ -336,14 +324,8 @@ public final class ReplayFilter
   }
 
   /** Keeps the answer before the client has it, so that a repetition finds it. */
-  @ResponseFilter
-  @Order(ORDER)
   CompletionStage<MutableHttpResponse<?>> keep(
-      HttpRequest<?> request, MutableHttpResponse<?> response) {
-    HeldClaim held = request.getAttribute(CLAIM, HeldClaim.class).orElse(null);
-    if (held == null) {
-      return CompletableFuture.completedFuture(response);
-    }
+      HeldClaim held, HttpRequest<?> request, MutableHttpResponse<?> response) {
     CompletionStage<Boolean> ended =
         isKept(request, response, held.replay())
             ? held.answer(stored(request, response).bytes())
@@ -362,15 +344,16 @@ public final class ReplayFilter
     return admission.threads().back(settled, Optional.of(request)).thenApply(done -> response);
   }
 
-  private static boolean isKept(
-      HttpRequest<?> request, MutableHttpResponse<?> response, Replay replay) {
+  /** A body that cannot be encoded becomes a 500. */
+  private boolean isKept(HttpRequest<?> request, MutableHttpResponse<?> response, Replay replay) {
     return replay.keeps(response.code())
         && RouteAttributes.getException(response).isEmpty()
-        && LimitedCall.of(request).filter(LimitedCall::isDenied).isEmpty();
+        && LimitedCall.of(request).filter(LimitedCall::isDenied).isEmpty()
+        && EncodedBody.encode(request, response, writers);
   }
 
   private StoredAnswer stored(HttpRequest<?> request, MutableHttpResponse<?> response) {
-    Optional<byte[]> body = EncodedBody.bytes(request, response, writers);
+    Optional<byte[]> body = EncodedBody.bytes(request, response);
     if (body.isEmpty() || body.get().length > idempotency.maxAnswer()) {
       reportUnkept(request, body);
       return StoredAnswer.withoutBody(response.code());
@@ -393,15 +376,9 @@ public final class ReplayFilter
         "The answer of {} is not kept, so a repetition is answered 409: {}",
         plans.ofRoute(request).map(LimitPlan::method).orElse("a route"),
         body.isEmpty()
-            ? "it is a stream, a file, or cannot be encoded"
+            ? "it is a stream or a file"
             : "it has %s bytes, more than limiter.idempotency.max-answer = %s"
                 .formatted(body.get().length, idempotency.maxAnswer()));
-  }
-
-  /** The claim of a request whose response did not come here ends by itself. */
-  @Override
-  public void onApplicationEvent(HttpRequestTerminatedEvent ended) {
-    ended.getSource().getAttribute(CLAIM, HeldClaim.class).ifPresent(HeldClaim::abandon);
   }
 
   /** Creates the store of answers with the application where a route needs it: that may block. */

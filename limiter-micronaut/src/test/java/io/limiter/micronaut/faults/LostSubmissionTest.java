@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.limiter.core.testing.RedisProcess;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** A process is killed, or stopped for longer than its claim, while a submission runs in it. */
+@Tag("faults")
+class LostSubmissionTest {
+
+  private final HttpClient client = HttpClient.newHttpClient();
+  private final RedisProcess redis = RedisProcess.onFreePort().start();
+  private ServiceProcess first;
+  private ServiceProcess second;
+
+  @BeforeEach
+  void start() throws Exception {
+    first = ServiceProcess.start(redis.uri(), "event-loop");
+    second = ServiceProcess.start(redis.uri(), "event-loop");
+  }
+
+  @AfterEach
+  void close() {
+    first.close();
+    second.close();
+    redis.close();
+  }
+
+  private CompletableFuture<HttpResponse<String>> submit(ServiceProcess to, String... headers) {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(
+                URI.create("http://localhost:" + to.port() + "/paused/submitted/ada"))
+            .POST(HttpRequest.BodyPublishers.ofString("{}"))
+            .timeout(Duration.ofSeconds(30))
+            .headers("Content-Type", "application/json", "Idempotency-Key", "k");
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return client.sendAsync(request.build(), BodyHandlers.ofString());
+  }
+
+  private void awaitRunning() {
+    try (RedisClient redisClient = RedisClient.create(redis.uri());
+        StatefulRedisConnection<String, String> connection = redisClient.connect()) {
+      await()
+          .atMost(Duration.ofSeconds(20))
+          .until(() -> connection.sync().keys("*a.*").size() == 1);
+    }
+  }
+
+  @Test
+  void aKilledProcessFreesItsSubmission() {
+    var never = submit(first, "X-Held", "the dead");
+    awaitRunning();
+    first.close();
+    assertThat(never).failsWithin(Duration.ofSeconds(20));
+
+    HttpResponse<String> again = submit(second).join();
+    assertThat(again.statusCode()).isEqualTo(200);
+    assertThat(again.body()).isEqualTo("run 1 for anyone");
+    assertThat(submit(second).join().body()).isEqualTo(again.body());
+  }
+
+  @Test
+  void aProcessThatIsStoppedForTooLongKeepsNoAnswer() throws Exception {
+    var late = submit(first, "X-Held", "the stopped");
+    awaitRunning();
+    first.suspend();
+    HttpResponse<String> again = submit(second).join();
+    assertThat(again.body()).isEqualTo("run 1 for anyone");
+    first.resume();
+    URI finish = URI.create("http://localhost:" + first.port() + "/paused/finish");
+    assertThat(
+            client
+                .send(HttpRequest.newBuilder(finish).build(), BodyHandlers.ofString())
+                .statusCode())
+        .isEqualTo(200);
+
+    assertThat(late.join().body()).isEqualTo("run 1 for the stopped");
+    assertThat(submit(first).join().body()).isEqualTo(again.body());
+    assertThat(submit(second).join().body()).isEqualTo(again.body());
+  }
+}
