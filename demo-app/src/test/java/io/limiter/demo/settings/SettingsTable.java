@@ -388,6 +388,11 @@ final class SettingsTable {
     bound(kind, "limiter.client.max-servers", 4321, "4321");
     bound(kind, "limiter.client.max-wait", "1234ms", "PT1.234S");
     bound(kind, "limiter.client.max-waiters", 4322, "4322");
+    bound(kind, "limiter.idempotency.headers", List.of("X-Kept"), "X-Kept");
+    bound(kind, "limiter.idempotency.max-answer", 4323, "4323");
+    bound(kind, "limiter.idempotency.max-body", 4324, "4324");
+    bound(kind, "limiter.idempotency.max-bytes", 4325, "4325");
+    bound(kind, "limiter.idempotency.max-entries", 4326, "4326");
     denial("banned-code", "b1", s -> code(last(s, 3, "/t/banned")), "banned");
     denial(
         "banned-message",
@@ -841,6 +846,17 @@ final class SettingsTable {
         "d4",
         "This request was already submitted",
         with(five, caller));
+    Map<String, Object> replay = Map.of("replay", "1h");
+    member(kind, "duplicate.replay", "1h", statuses(1), "400", "200", five); // without a key
+    member(kind, "duplicate.claim", "45s", shown("duplicate.claim"), "45s", "", with(five, replay));
+    member(
+        kind,
+        "duplicate.max-wait",
+        "3s",
+        shown("duplicate.max-wait"),
+        "3s",
+        "",
+        with(five, replay));
     row(
         kind,
         "limiter.policies.passcodes.rules",
