@@ -6,6 +6,7 @@ import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.testing.HttpService;
+import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
@@ -32,6 +33,9 @@ import java.util.stream.Stream;
 
 /** A service over HTTP as applications have it, on a Redis of its own behind a bad network. */
 final class LimitedService implements AutoCloseable {
+
+  /** Frames of a thread that waits, from the innermost on, up to the one that waits. */
+  private static final int WAITING_DEPTH = 30;
 
   static final String SPEC = "LimitedService";
 
@@ -95,9 +99,22 @@ final class LimitedService implements AutoCloseable {
     return server.port();
   }
 
-  /** A thread for each call that waits, where a route waits on the executor for that. */
+  /**
+   * The threads that wait for a decision: one for each call, where a route waits on the executor
+   * for that. The executor keeps others for a minute, which an earlier burst needed.
+   */
   static Set<String> waiting() {
-    return names().filter(LimitedService::isPool).collect(Collectors.toSet());
+    return threadInfos(WAITING_DEPTH)
+        .filter(thread -> isPool(thread.getThreadName()))
+        .filter(
+            thread ->
+                Arrays.stream(thread.getStackTrace())
+                    .anyMatch(
+                        frame ->
+                            frame.getClassName().equals(CallerThreads.class.getName())
+                                && frame.getMethodName().equals("await")))
+        .map(ThreadInfo::getThreadName)
+        .collect(Collectors.toSet());
   }
 
   /** All other live threads of this JVM, but for those that the test's own signals need. */
@@ -114,10 +131,13 @@ final class LimitedService implements AutoCloseable {
   }
 
   private static Stream<String> names() {
+    return threadInfos(0).map(ThreadInfo::getThreadName);
+  }
+
+  private static Stream<ThreadInfo> threadInfos(int depth) {
     ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-    return Arrays.stream(threads.getThreadInfo(threads.getAllThreadIds()))
-        .filter(Objects::nonNull)
-        .map(ThreadInfo::getThreadName);
+    return Arrays.stream(threads.getThreadInfo(threads.getAllThreadIds(), depth))
+        .filter(Objects::nonNull);
   }
 
   /** Bytes in use once all garbage is gone. */

@@ -104,7 +104,13 @@ class StalledServiceTest {
       Times lags = service.hearts.nextLags();
       Tally answers = load.nextTally();
       await().until(answers::complete);
-      LOG.info("Without Redis: {}; {}; {}; lags {}", fault, answers, service.decisions, lags);
+      LOG.info(
+          "Without Redis: {}; {}; {}; lags {}; {} threads waited",
+          fault,
+          answers,
+          service.decisions,
+          lags,
+          waiting);
 
       assertThat(service.decisions.by(DecidedBy.STORE)).as("decided by Redis").isZero();
       assertThat(service.decisions.by(DecidedBy.FALLBACK))
