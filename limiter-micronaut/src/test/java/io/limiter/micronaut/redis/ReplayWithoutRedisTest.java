@@ -60,7 +60,8 @@ class ReplayWithoutRedisTest {
               throw new IllegalStateException(e);
             }
             return "run " + run;
-          });
+          },
+          held -> new Thread(held).start()); // the common pool has one thread on two processors
     }
 
     @Post("/renewed")
