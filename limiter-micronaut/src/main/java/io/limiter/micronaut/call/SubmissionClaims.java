@@ -100,11 +100,6 @@ public final class SubmissionClaims {
                     : CompletableFuture.completedFuture(found));
   }
 
-  /** How many requests wait for the answer to another one. */
-  public int waiting() {
-    return waiters.get();
-  }
-
   private CompletionStage<Claim> await(Replay replay, Submission submission, Claim running) {
     if (waiters.incrementAndGet() > MAX_WAITING) {
       waiters.decrementAndGet();
