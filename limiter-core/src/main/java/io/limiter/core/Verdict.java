@@ -67,10 +67,14 @@ public final class Verdict {
       Optional<Duration> ban,
       Duration delay,
       Optional<FailureReason> reason,
-      Optional<Duration> storeRetryAfter) {
+      Optional<Duration> storeRetryAfter,
+      Optional<Claim> claim) {
 
-    static final Extras NONE =
-        new Extras(Optional.empty(), Duration.ZERO, Optional.empty(), Optional.empty());
+    static final Extras NONE = new Extras(Optional.empty(), Duration.ZERO);
+
+    Extras(Optional<Duration> ban, Duration delay) {
+      this(ban, delay, Optional.empty(), Optional.empty(), Optional.empty());
+    }
   }
 
   /**
@@ -96,9 +100,7 @@ public final class Verdict {
         whenAsked,
         List.copyOf(rules),
         duplicate,
-        ban.isEmpty() && delay.isZero()
-            ? Extras.NONE
-            : new Extras(ban, delay, Optional.empty(), Optional.empty()),
+        ban.isEmpty() && delay.isZero() ? Extras.NONE : new Extras(ban, delay),
         DecidedBy.STORE,
         reservation,
         decidedAtMicros);
@@ -204,6 +206,21 @@ public final class Verdict {
     return extras.storeRetryAfter;
   }
 
+  /**
+   * What the store found of the {@linkplain LimitRequest#submission submission} of the call. If it
+   * runs or was answered, the store has not decided, and has charged nothing. Empty if the call has
+   * no submission, if it is denied, and if the submission was not looked for, for example by the
+   * fallback.
+   */
+  public Optional<Claim> claim() {
+    return extras.claim;
+  }
+
+  /** Whether the submission of the call was there before, so that the store has not decided. */
+  public boolean isRepetition() {
+    return extras.claim.isPresent() && extras.claim.get().state() != Claim.State.CLAIMED;
+  }
+
   /** The handle to give back or settle what was taken. */
   public Reservation reservation() {
     return reservation;
@@ -295,6 +312,21 @@ public final class Verdict {
         : known;
   }
 
+  /** Returns this verdict with what was found of the submission of the call. */
+  public Verdict withClaim(Claim found) {
+    return new Verdict(
+        policy,
+        outcome,
+        whenAsked,
+        rules,
+        duplicate,
+        new Extras(
+            extras.ban, extras.delay, extras.reason, extras.storeRetryAfter, Optional.of(found)),
+        decidedBy,
+        reservation,
+        decidedAtMicros);
+  }
+
   /** Returns this verdict with another reservation. */
   public Verdict withReservation(Reservation other) {
     return new Verdict(
@@ -365,7 +397,8 @@ public final class Verdict {
         whenAsked,
         rules,
         duplicate,
-        new Extras(extras.ban, extras.delay, Optional.of(why.reason()), why.retryAfter()),
+        new Extras(
+            extras.ban, extras.delay, Optional.of(why.reason()), why.retryAfter(), extras.claim),
         DecidedBy.FALLBACK,
         reservation,
         decidedAtMicros);
@@ -512,7 +545,7 @@ public final class Verdict {
           null,
           rules,
           duplicate,
-          new Extras(ban, delay, reason, storeRetryAfter),
+          new Extras(ban, delay, reason, storeRetryAfter, Optional.empty()),
           decidedBy,
           reservation,
           decidedAtMicros);

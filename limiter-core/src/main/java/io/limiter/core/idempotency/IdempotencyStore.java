@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.idempotency;
 
+import io.limiter.core.Claim;
+import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
+import io.limiter.core.Submission;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
@@ -11,25 +14,20 @@ import java.util.concurrent.CompletionStage;
  *
  * <p>Implementations are thread-safe. No method blocks. If the store gives no answer, the stage
  * fails with a {@link StoreException}; then it is unknown whether the store has done what it was
- * asked to do. A method throws only {@link IllegalArgumentException}, for an invalid fingerprint.
+ * asked to do.
  *
  * <p>Every entry has a time to live. Times are rounded up to milliseconds, and are limited to the
  * range from a millisecond to 366 days.
  */
 public interface IdempotencyStore {
 
-  /** Length of a fingerprint in bytes: that of SHA-256. */
-  int FINGERPRINT_BYTES = 32;
-
   /**
    * Claims a submission for a time, unless it runs or was answered. If the stage fails because the
    * reply is late, the store releases the claim when the reply arrives.
    *
-   * @param key the submission, see {@link StateKey#answers}
-   * @param fingerprint 32 bytes: SHA-256 of what must be the same in a repetition
-   * @param time how long the claim lives unless it is renewed
+   * @see LimitRequest#submitting to claim it with the decision on a call
    */
-  CompletionStage<Claim> claim(StateKey key, byte[] fingerprint, Duration time);
+  CompletionStage<Claim> claim(Submission submission);
 
   /**
    * Extends a claim, which then lives for this time from now on. Completes with {@code false} if

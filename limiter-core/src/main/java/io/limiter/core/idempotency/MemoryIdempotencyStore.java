@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.idempotency;
 
+import io.limiter.core.Claim;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
+import io.limiter.core.Submission;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;
@@ -60,17 +62,12 @@ public final class MemoryIdempotencyStore implements IdempotencyStore {
   }
 
   @Override
-  public synchronized CompletionStage<Claim> claim(
-      StateKey key, byte[] fingerprint, Duration time) {
-    if (fingerprint.length != FINGERPRINT_BYTES) {
-      throw new IllegalArgumentException(
-          "A fingerprint of %s bytes: use %s, a SHA-256"
-              .formatted(fingerprint.length, FINGERPRINT_BYTES));
-    }
+  public synchronized CompletionStage<Claim> claim(Submission submission) {
     long nowNanos = removeExpired();
+    StateKey key = submission.key();
     Entry known = entries.get(key);
     if (known != null) {
-      return done(known.claim(fingerprint, nowNanos));
+      return done(known.claim(submission.fingerprint(), nowNanos));
     }
     if (entries.size() >= maxEntries && !removeOldestAnswer()) {
       return failure(
@@ -78,7 +75,14 @@ public final class MemoryIdempotencyStore implements IdempotencyStore {
               .formatted(maxEntries));
     }
     byte[] token = ByteBuffer.allocate(Long.BYTES).putLong(created).array();
-    add(new Entry(key, token, fingerprint.clone(), null, end(nowNanos, time), created++));
+    add(
+        new Entry(
+            key,
+            token,
+            submission.fingerprint(),
+            null,
+            end(nowNanos, submission.time()),
+            created++));
     return done(Claim.claimed(key, token));
   }
 

@@ -2,13 +2,17 @@
 package io.limiter.core.redis;
 
 import io.lettuce.core.ScriptOutputType;
+import io.limiter.core.Claim;
 import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
-import io.limiter.core.idempotency.Claim;
+import io.limiter.core.Submission;
+import io.limiter.core.Verdict;
 import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
+import io.limiter.core.redis.wire.EncodedCall;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
@@ -17,6 +21,7 @@ import java.util.Arrays;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,30 +42,28 @@ final class RedisIdempotencyStore implements IdempotencyStore {
   private final RedisNodes nodes;
   private final UnitScripts scripts;
   private final RedisSettings settings;
+  private final RedisScript submit;
 
   /** Distinguishes the claims of this instance; read here, since it may block. */
   private final long instance = new SecureRandom().nextLong();
 
   private final AtomicLong claims = new AtomicLong();
 
-  RedisIdempotencyStore(RedisNodes nodes, UnitScripts scripts, RedisSettings settings) {
+  /**
+   * @param submit decides a call and claims its submission, see {@link DecisionScripts#submit}
+   */
+  RedisIdempotencyStore(
+      RedisNodes nodes, UnitScripts scripts, RedisSettings settings, RedisScript submit) {
     this.nodes = nodes;
     this.scripts = scripts;
     this.settings = settings;
+    this.submit = submit;
   }
 
   @Override
-  public CompletionStage<Claim> claim(StateKey key, byte[] fingerprint, Duration time) {
-    if (fingerprint.length != FINGERPRINT_BYTES) {
-      throw new IllegalArgumentException(
-          "A fingerprint of %s bytes: use %s, a SHA-256"
-              .formatted(fingerprint.length, FINGERPRINT_BYTES));
-    }
-    byte[] token =
-        ByteBuffer.allocate(TOKEN_BYTES)
-            .putLong(instance)
-            .putLong(claims.incrementAndGet())
-            .array();
+  public CompletionStage<Claim> claim(Submission submission) {
+    StateKey key = submission.key();
+    byte[] token = newToken();
     byte[] name = settings.name(key);
     ScriptCall<byte[]> script =
         new ScriptCall<>(
@@ -68,7 +71,7 @@ final class RedisIdempotencyStore implements IdempotencyStore {
             SCRIPT,
             ScriptOutputType.VALUE,
             new byte[][] {name},
-            arguments("claim", token, time, fingerprint),
+            arguments("claim", token, submission.time(), submission.fingerprint()),
             ScriptCall.Time.of(settings.deadline(), settings));
     // Otherwise a submission that never ran would be claimed for the whole time.
     var unused =
@@ -81,6 +84,14 @@ final class RedisIdempotencyStore implements IdempotencyStore {
                   }
                 });
     return script.start().thenApply(reply -> read(key, token, name, reply));
+  }
+
+  /** A token that no other claim has. */
+  byte[] newToken() {
+    return ByteBuffer.allocate(TOKEN_BYTES)
+        .putLong(instance)
+        .putLong(claims.incrementAndGet())
+        .array();
   }
 
   private Claim read(StateKey key, byte[] token, byte[] name, byte @Nullable [] reply) {
@@ -100,6 +111,40 @@ final class RedisIdempotencyStore implements IdempotencyStore {
     return state == 'R'
         ? Claim.running(key, left)
         : Claim.answered(key, Arrays.copyOfRange(reply, REPLY_HEAD, reply.length), left);
+  }
+
+  /** A decision that claims the submission of its call; {@link #submitted} reads the reply. */
+  ScriptCall<byte[]> submit(EncodedCall call, Submission some, byte[] token, ScriptCall.Time time) {
+    byte[][] keys = new byte[1 + call.keys().length][];
+    keys[0] = settings.name(some.key());
+    System.arraycopy(call.keys(), 0, keys, 1, call.keys().length);
+    int last = call.arguments().length;
+    byte[][] arguments = Arrays.copyOf(call.arguments(), last + 2);
+    arguments[last] =
+        ByteBuffer.allocate(TOKEN_BYTES + Submission.FINGERPRINT_BYTES)
+            .put(token)
+            .put(some.fingerprint())
+            .array();
+    arguments[last + 1] = millis(some.time());
+    return new ScriptCall<>(nodes, submit, ScriptOutputType.VALUE, keys, arguments, time);
+  }
+
+  /**
+   * Reads the reply to {@link #submit}.
+   *
+   * @param decision reads the decision, if there is one
+   */
+  Verdict submitted(
+      LimitRequest request,
+      byte[] token,
+      byte @Nullable [] reply,
+      Function<byte[], Verdict> decision) {
+    StateKey key = request.submission().orElseThrow().key();
+    if (reply != null && reply.length > 0 && (reply[0] == 'C' || reply[0] == 'N')) {
+      Verdict decided = decision.apply(Arrays.copyOfRange(reply, 1, reply.length));
+      return reply[0] == 'C' ? decided.withClaim(Claim.claimed(key, token)) : decided;
+    }
+    return Verdict.free(request.policy()).withClaim(read(key, token, settings.name(key), reply));
   }
 
   @Override
@@ -131,9 +176,14 @@ final class RedisIdempotencyStore implements IdempotencyStore {
   }
 
   private static byte[][] arguments(String operation, byte[] token, Duration time, byte[] last) {
+    return new byte[][] {ascii(operation), token, millis(time), last};
+  }
+
+  /** A time in milliseconds as text, rounded up and within the range of all times here. */
+  static byte[] millis(Duration time) {
     Duration some = time.compareTo(LONGEST) < 0 ? time : LONGEST;
     long millis = TimeUnit.MILLISECONDS.convert(some.plusNanos(999_999));
-    return new byte[][] {ascii(operation), token, ascii(Long.toString(Math.max(1, millis))), last};
+    return ascii(Long.toString(Math.max(1, millis)));
   }
 
   private static byte[] ascii(String text) {

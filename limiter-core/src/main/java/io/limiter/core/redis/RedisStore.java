@@ -5,12 +5,14 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.Charge;
+import io.limiter.core.Claim;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
+import io.limiter.core.Submission;
 import io.limiter.core.Verdict;
 import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.override.OverrideTable;
@@ -37,6 +39,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -85,6 +88,10 @@ public final class RedisStore implements LimitStore {
   private final UnitScripts units;
   private final RedisHealth health;
   private final BoundedCache<RuleStack, EncodedStack> encoded;
+  private final DecisionScripts scripts;
+
+  /** Created if it is needed; only then are submissions claimed with decisions. */
+  private volatile @Nullable RedisIdempotencyStore submissions;
 
   /**
    * Creates a store over open connections, which are closed with the store.
@@ -133,6 +140,7 @@ public final class RedisStore implements LimitStore {
       NodeBreakers breakers,
       LongSupplier wallMicros) {
     this.settings = settings;
+    this.scripts = scripts;
     this.decide = scripts.decide();
     this.encoded =
         new BoundedCache<>(
@@ -154,6 +162,63 @@ public final class RedisStore implements LimitStore {
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+    RedisIdempotencyStore claims = submissions;
+    // Past units are recorded by a script of their own, so such a call is decided alone.
+    return claims != null && claims(request) && request.past().isEmpty() && mode == Mode.ACQUIRE
+        ? submit(request, request.submission().orElseThrow(), claims)
+        : decideAlone(request, mode);
+  }
+
+  /** Once {@link #idempotency} is used: if all keys of the request are sure to be in one slot. */
+  @Override
+  public boolean claims(LimitRequest request) {
+    if (submissions == null || request.submission().isEmpty()) {
+      return false;
+    }
+    String tag = request.submission().get().key().tag();
+    return !nodes.bySlot
+        || request.allCharges().stream().allMatch(charge -> charge.key().tag().equals(tag));
+  }
+
+  private CompletionStage<Verdict> submit(
+      LimitRequest request, Submission submission, RedisIdempotencyStore claims) {
+    EncodedCall call = EncodedCall.of(request, Mode.ACQUIRE, settings::name, encoded::get);
+    byte[] token = claims.newToken();
+    ScriptCall<byte[]> script =
+        claims.submit(
+            call,
+            submission,
+            token,
+            ScriptCall.Time.of(settings.deadline(request.policy()), settings));
+    Function<byte[], Verdict> read =
+        reply ->
+            claims.submitted(
+                request, token, reply, bytes -> verdict(request, Mode.ACQUIRE, read(bytes, call)));
+    // The call has failed by then. It is undone, so that a fallback need not know of it.
+    var unused =
+        script
+            .late()
+            .thenApply(read)
+            .thenAccept(
+                late -> {
+                  var unusedUnits = late.reservation().refund();
+                  late.claim()
+                      .filter(claim -> claim.state() == Claim.State.CLAIMED)
+                      .ifPresent(claims::release);
+                });
+    return script
+        .start()
+        .thenApply(read)
+        .exceptionallyCompose(
+            failure ->
+                RedisNodes.Division.SEVERAL_SLOTS.isCauseOf(failure)
+                        || RedisNodes.Division.SLOT_MOVING.isCauseOf(failure)
+                    ? decideAlone(request, Mode.ACQUIRE)
+                    : CompletableFuture.failedFuture(failure));
+  }
+
+  /** Decides without the submission of the request. */
+  private CompletionStage<Verdict> decideAlone(LimitRequest request, Mode mode) {
     EncodedCall call = EncodedCall.of(request, mode, settings::name, encoded::get, batching);
     ScriptCall.Time time = ScriptCall.Time.of(settings.deadline(request.policy()), settings);
     if (nodes.bySlot && call.size() > 1) {
@@ -393,8 +458,18 @@ public final class RedisStore implements LimitStore {
   }
 
   /** Claims and answers of submissions, within the deadline of all policies. */
-  public IdempotencyStore idempotency() {
-    return new RedisIdempotencyStore(nodes, units, settings);
+  public synchronized IdempotencyStore idempotency() {
+    RedisIdempotencyStore known = submissions;
+    return known == null ? idempotency(scripts.submit()) : known;
+  }
+
+  /**
+   * @param submit decides a call and claims its submission
+   */
+  IdempotencyStore idempotency(RedisScript submit) {
+    RedisIdempotencyStore claims = new RedisIdempotencyStore(nodes, units, settings, submit);
+    submissions = claims;
+    return claims;
   }
 
   /** The scripts for units that calls took. */

@@ -171,7 +171,11 @@ public final class FallbackStore extends DelegatingStore {
                   if (failing) {
                     logEnd();
                   }
-                  call.answered(verdict);
+                  if (verdict != null && verdict.isRepetition()) {
+                    call.unanswered();
+                  } else {
+                    call.answered(verdict);
+                  }
                   decided.complete(verdict);
                   return;
                 }

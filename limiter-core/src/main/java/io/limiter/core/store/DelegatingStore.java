@@ -25,6 +25,11 @@ public abstract class DelegatingStore implements LimitStore {
   }
 
   @Override
+  public boolean claims(LimitRequest request) {
+    return store.claims(request);
+  }
+
+  @Override
   public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
     return store.lease(units, time);
   }

@@ -4,9 +4,11 @@ package io.limiter.core.idempotency;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.limiter.core.Claim;
+import io.limiter.core.Claim.State;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
-import io.limiter.core.idempotency.Claim.State;
+import io.limiter.core.Submission;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
@@ -40,7 +42,7 @@ public interface IdempotencyStoreContract {
   void pass(Duration time);
 
   static byte[] fingerprint(char filled) {
-    byte[] fingerprint = new byte[IdempotencyStore.FINGERPRINT_BYTES];
+    byte[] fingerprint = new byte[Submission.FINGERPRINT_BYTES];
     Arrays.fill(fingerprint, (byte) filled);
     return fingerprint;
   }
@@ -54,7 +56,7 @@ public interface IdempotencyStoreContract {
   }
 
   default Claim claim() {
-    return join(store().claim(KEY, SAME, MINUTE));
+    return join(store().claim(new Submission(KEY, SAME, MINUTE)));
   }
 
   default Claim claimed() {
@@ -105,10 +107,10 @@ public interface IdempotencyStoreContract {
   @Test
   default void anotherFingerprintIsAnotherSubmissionWithTheSameKey() {
     Claim first = claimed();
-    Claim whileItRuns = join(store().claim(KEY, OTHER, MINUTE));
+    Claim whileItRuns = join(store().claim(new Submission(KEY, OTHER, MINUTE)));
     assertThat(whileItRuns.state()).isEqualTo(State.DIFFERENT);
     assertThat(answer(first, "secret")).isTrue();
-    Claim afterwards = join(store().claim(KEY, OTHER, MINUTE));
+    Claim afterwards = join(store().claim(new Submission(KEY, OTHER, MINUTE)));
 
     assertThat(List.of(whileItRuns, afterwards))
         .allSatisfy(
@@ -132,7 +134,7 @@ public interface IdempotencyStoreContract {
       assertThat(keys)
           .allSatisfy(
               key ->
-                  assertThat(join(store().claim(key, SAME, MINUTE)).state())
+                  assertThat(join(store().claim(new Submission(key, SAME, MINUTE))).state())
                       .isEqualTo(State.CLAIMED));
     } finally {
       keys.forEach(key -> join(store().forget(key)));
@@ -208,10 +210,11 @@ public interface IdempotencyStoreContract {
     assertThat(renew(first, MINUTE)).isFalse();
     assertThat(answer(first, "late")).isFalse();
 
-    Claim second = join(store().claim(KEY, OTHER, MINUTE));
+    Claim second = join(store().claim(new Submission(KEY, OTHER, MINUTE)));
     assertThat(second.state()).isEqualTo(State.CLAIMED);
     assertThat(release(first)).isFalse();
-    assertThat(join(store().claim(KEY, OTHER, MINUTE)).state()).isEqualTo(State.RUNNING);
+    assertThat(join(store().claim(new Submission(KEY, OTHER, MINUTE))).state())
+        .isEqualTo(State.RUNNING);
   }
 
   /** Its caller may not have received the reply to the first attempt. */
@@ -268,7 +271,7 @@ public interface IdempotencyStoreContract {
     List<CompletableFuture<Claim>> claims =
         IntStream.range(0, 200)
             .parallel()
-            .mapToObj(i -> store().claim(KEY, SAME, MINUTE).toCompletableFuture())
+            .mapToObj(i -> store().claim(new Submission(KEY, SAME, MINUTE)).toCompletableFuture())
             .toList();
     List<State> states = claims.stream().map(claim -> join(claim).state()).toList();
 
@@ -280,7 +283,7 @@ public interface IdempotencyStoreContract {
   @ParameterizedTest
   @ValueSource(strings = {"PT0S", "-PT1S", "-PT2562047788015215H", "PT0.000000001S"})
   default void theShortestTimeIsAMillisecond(String time) {
-    assertThat(join(store().claim(KEY, SAME, Duration.parse(time))).state())
+    assertThat(join(store().claim(new Submission(KEY, SAME, Duration.parse(time)))).state())
         .isEqualTo(State.CLAIMED);
     pass(Duration.ofMillis(1));
     claimed();
@@ -289,7 +292,8 @@ public interface IdempotencyStoreContract {
   @Test
   default void theLongestTimeIsAYear() {
     Duration endless = Duration.ofSeconds(Long.MAX_VALUE, 999_999_999);
-    assertThat(join(store().claim(KEY, SAME, endless)).state()).isEqualTo(State.CLAIMED);
+    assertThat(join(store().claim(new Submission(KEY, SAME, endless))).state())
+        .isEqualTo(State.CLAIMED);
     assertRuns(Duration.ofDays(366));
   }
 
@@ -297,7 +301,7 @@ public interface IdempotencyStoreContract {
   @ValueSource(ints = {0, 31, 33})
   default void aFingerprintHasTheLengthOfItsHash(int length) {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> store().claim(KEY, new byte[length], MINUTE))
+        .isThrownBy(() -> store().claim(new Submission(KEY, new byte[length], MINUTE)))
         .withMessage("A fingerprint of %s bytes: use 32, a SHA-256", length);
   }
 }

@@ -5,9 +5,11 @@ import static io.limiter.core.idempotency.IdempotencyStoreContract.join;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.limiter.core.Claim;
+import io.limiter.core.Claim.State;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
-import io.limiter.core.idempotency.Claim.State;
+import io.limiter.core.Submission;
 import java.time.Duration;
 import java.util.Random;
 import java.util.concurrent.CompletionStage;
@@ -39,7 +41,7 @@ class MemoryIdempotencyStoreTest implements IdempotencyStoreContract {
   }
 
   private static Claim claim(IdempotencyStore store, String submission) {
-    return join(store.claim(SUBJECT.answers(submission), SAME, MINUTE));
+    return join(store.claim(new Submission(SUBJECT.answers(submission), SAME, MINUTE)));
   }
 
   private static void answer(IdempotencyStore store, String submission, int length) {
@@ -79,12 +81,13 @@ class MemoryIdempotencyStoreTest implements IdempotencyStoreContract {
     Claim second = claim(small, "second");
 
     assertOverloaded(
-        small.claim(KEY, SAME, MINUTE),
+        small.claim(new Submission(KEY, SAME, MINUTE)),
         "The memory store is full of 2 submissions that run: increase its size");
     assertThat(claim(small, "first").state()).isEqualTo(State.RUNNING);
     assertThat(join(small.answer(first, new byte[0], HOUR))).isTrue();
     assertThat(join(small.release(second))).isTrue();
-    assertThat(join(small.claim(KEY, SAME, MINUTE)).state()).isEqualTo(State.CLAIMED);
+    assertThat(join(small.claim(new Submission(KEY, SAME, MINUTE))).state())
+        .isEqualTo(State.CLAIMED);
   }
 
   /** They need no access to be removed, and go before answers that are still kept. */
@@ -138,7 +141,9 @@ class MemoryIdempotencyStoreTest implements IdempotencyStoreContract {
     for (int i = 0; i < 20_000; i++) {
       String submission = "key-" + random.nextInt(40);
       small
-          .claim(SUBJECT.answers(submission), SAME, SECOND.multipliedBy(1 + random.nextInt(20)))
+          .claim(
+              new Submission(
+                  SUBJECT.answers(submission), SAME, SECOND.multipliedBy(1 + random.nextInt(20))))
           .thenAccept(
               claim -> {
                 switch (random.nextInt(5)) {

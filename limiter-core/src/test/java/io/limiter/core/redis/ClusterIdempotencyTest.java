@@ -6,13 +6,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
+import io.limiter.core.Claim;
+import io.limiter.core.Claim.State;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
-import io.limiter.core.idempotency.Claim;
-import io.limiter.core.idempotency.Claim.State;
+import io.limiter.core.Submission;
+import io.limiter.core.Verdict;
 import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.idempotency.IdempotencyStoreContract;
 import io.limiter.core.redis.cluster.ClusterConnections;
+import io.limiter.core.rule.SlidingWindowLogRule;
+import io.limiter.core.store.Mode;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.SlotMove;
 import java.nio.charset.StandardCharsets;
@@ -83,10 +89,11 @@ class ClusterIdempotencyTest implements IdempotencyStoreContract {
         .allSatisfy(
             i -> {
               StateKey key = StateKey.of("orders", new Subject("user", "user-" + i)).answers("key");
-              Claim claim = join(store().claim(key, SAME, MINUTE));
+              Claim claim = join(store().claim(new Submission(key, SAME, MINUTE)));
               assertThat(claim.state()).isEqualTo(State.CLAIMED);
               assertThat(answer(claim, "answer-" + i)).isTrue();
-              assertThat(new String(join(store().claim(key, SAME, MINUTE)).answer()))
+              assertThat(
+                      new String(join(store().claim(new Submission(key, SAME, MINUTE))).answer()))
                   .isEqualTo("answer-" + i);
             });
     assertThat(group.servers())
@@ -106,19 +113,66 @@ class ClusterIdempotencyTest implements IdempotencyStoreContract {
         move.moveKeys();
       }
       assertRuns(MINUTE);
-      Claim meanwhile = join(store().claim(later, SAME, MINUTE));
+      Claim meanwhile = join(store().claim(new Submission(later, SAME, MINUTE)));
       assertThat(meanwhile.state()).isEqualTo(State.CLAIMED);
       assertThat(renew(before, HOUR)).isTrue();
       assertThat(answer(before, "before")).isTrue();
       assertAnswered("before", HOUR);
       assertThat(release(meanwhile)).isTrue();
-      assertThat(join(store().claim(later, OTHER, MINUTE)).state()).isEqualTo(State.CLAIMED);
+      assertThat(join(store().claim(new Submission(later, OTHER, MINUTE))).state())
+          .isEqualTo(State.CLAIMED);
     } finally {
       move.end();
     }
     assertAnswered("before", HOUR);
-    assertThat(join(store().claim(later, OTHER, MINUTE)).state()).isEqualTo(State.RUNNING);
+    assertThat(join(store().claim(new Submission(later, OTHER, MINUTE))).state())
+        .isEqualTo(State.RUNNING);
     join(store().forget(KEY));
     claimed();
+  }
+
+  /** Of one subject and limit key; otherwise the store does not claim. */
+  @Test
+  void aSubmissionIsClaimedWithTheDecisionIfAllKeysAreInItsSlot() {
+    IdempotencyStore answers = store();
+    LimitRequest own = call(new Subject("user", "ann"));
+    LimitRequest other = call(new Subject("user", "bob"));
+    Submission order = new Submission(own.charge(0).key().answers("order"), SAME, MINUTE);
+    assertThat(limits.claims(own.submitting(order))).isTrue();
+    assertThat(limits.claims(other.submitting(order))).isFalse();
+    assertThat(limits.claims(own.and(other).submitting(order))).isFalse();
+
+    Verdict first = join(limits.decide(own.submitting(order), Mode.ACQUIRE));
+    assertThat(first.claim().orElseThrow().state()).isEqualTo(State.CLAIMED);
+    assertThat(answer(first.claim().orElseThrow(), "answer")).isTrue();
+    Verdict second = join(limits.decide(own.submitting(order), Mode.ACQUIRE));
+    assertThat(second.isRepetition()).isTrue();
+    assertThat(join(limits.decide(own, Mode.PEEK)).rules().get(0).remaining()).isEqualTo(1);
+    assertThat(answers).isSameAs(store());
+  }
+
+  /** Redis decides about several keys of a slot that migrates only if all of them are there. */
+  @Test
+  void whileItsSlotMigratesACallIsDecidedWithoutItsSubmission() {
+    assertThat(store()).isNotNull();
+    LimitRequest call = call(new Subject("user", "ann"));
+    StateKey key = call.charge(0).key();
+    SlotMove move = SlotMove.of(group, SlotHash.getSlot(SETTINGS.name(key)));
+    Submission order = new Submission(key.answers("order"), SAME, MINUTE);
+    assertThat(join(limits.decide(call, Mode.ACQUIRE)).allowed()).isTrue();
+    move.begin();
+    try {
+      Verdict verdict = join(limits.decide(call.submitting(order), Mode.ACQUIRE));
+      assertThat(verdict.allowed()).isTrue();
+      assertThat(verdict.claim()).isEmpty();
+      assertThat(join(store().claim(order)).state()).isEqualTo(State.CLAIMED);
+    } finally {
+      move.end();
+    }
+    assertThat(join(limits.decide(call.submitting(order), Mode.ACQUIRE)).isRepetition()).isTrue();
+  }
+
+  private static LimitRequest call(Subject subject) {
+    return LimitRequest.of(Policy.of("orders", SlidingWindowLogRule.of(2, MINUTE)), subject);
   }
 }

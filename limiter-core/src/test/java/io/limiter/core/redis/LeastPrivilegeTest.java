@@ -17,6 +17,7 @@ import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.limiter.core.Answer;
 import io.limiter.core.Charge;
+import io.limiter.core.Claim;
 import io.limiter.core.Differential;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
@@ -28,8 +29,8 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Step;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
+import io.limiter.core.Submission;
 import io.limiter.core.Verdict;
-import io.limiter.core.idempotency.Claim;
 import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.redis.wire.ScriptSourceTest;
 import io.limiter.core.rule.BanRule;
@@ -182,7 +183,7 @@ class LeastPrivilegeTest {
   }
 
   private static Claim claim(IdempotencyStore answers, StateKey key) {
-    return answers.claim(key, new byte[32], HOUR).toCompletableFuture().join();
+    return answers.claim(new Submission(key, new byte[32], HOUR)).toCompletableFuture().join();
   }
 
   /** A user with the rights of an earlier version. */
@@ -192,7 +193,7 @@ class LeastPrivilegeTest {
     assertThat(rights.remove("+pttl")).isTrue();
     try (RedisStore store = store(user("limiter", rights))) {
       StateKey key = StateKey.of("orders", ADA).answers("order");
-      assertThat(store.idempotency().claim(key, new byte[32], HOUR))
+      assertThat(store.idempotency().claim(new Submission(key, new byte[32], HOUR)))
           .failsWithin(PATIENCE)
           .withThrowableThat()
           .withCauseInstanceOf(StoreException.class);

@@ -7,10 +7,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
+import io.limiter.core.Claim;
+import io.limiter.core.Claim.State;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
-import io.limiter.core.idempotency.Claim;
-import io.limiter.core.idempotency.Claim.State;
+import io.limiter.core.Submission;
 import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.idempotency.IdempotencyStoreContract;
 import io.limiter.core.testing.RedisProcess;
@@ -113,7 +114,7 @@ class RedisIdempotencyStoreTest implements IdempotencyStoreContract {
     String last = parts.length > 2 ? parts[2] : "";
     redis.commands().psetex(name, HOUR.toMillis(), bytes(parts[0] + filled + last));
 
-    assertError(store.claim(KEY, SAME, MINUTE), "answered with the error ERR");
+    assertError(store.claim(new Submission(KEY, SAME, MINUTE)), "answered with the error ERR");
     assertThat(redis.commands().exists(name)).isZero();
 
     claimed();
@@ -129,7 +130,7 @@ class RedisIdempotencyStoreTest implements IdempotencyStoreContract {
     }
     assertThat(redis.commands().persist(name)).isTrue();
 
-    assertError(store.claim(KEY, SAME, MINUTE), "answered with the error ERR");
+    assertError(store.claim(new Submission(KEY, SAME, MINUTE)), "answered with the error ERR");
     assertThat(redis.commands().exists(name)).isZero();
 
     claimed();
@@ -152,7 +153,7 @@ class RedisIdempotencyStoreTest implements IdempotencyStoreContract {
     Claim lost = claimed();
     redis.commands().del(name);
     redis.commands().lpush(name, bytes("foreign"));
-    assertError(store.claim(KEY, SAME, MINUTE), "WRONGTYPE");
+    assertError(store.claim(new Submission(KEY, SAME, MINUTE)), "WRONGTYPE");
     assertError(store.renew(lost, MINUTE), "WRONGTYPE");
     assertError(store.answer(lost, bytes("answer"), MINUTE), "WRONGTYPE");
     assertError(store.release(lost), "WRONGTYPE");
@@ -184,7 +185,7 @@ class RedisIdempotencyStoreTest implements IdempotencyStoreContract {
     boolean[] renewed = new boolean[1];
     try (RedisStore other =
         new RedisStore(fake.source(() -> renewed[0] = true), RedisSettings.defaults())) {
-      CompletionStage<Claim> claim = other.idempotency().claim(KEY, SAME, MINUTE);
+      CompletionStage<Claim> claim = other.idempotency().claim(new Submission(KEY, SAME, MINUTE));
       fake.sent(0).complete(bytes(reply));
 
       assertError(claim, "Redis sent an unreadable reply to a claim");
@@ -216,7 +217,9 @@ class RedisIdempotencyStoreTest implements IdempotencyStoreContract {
     RedisSettings settings = new RedisSettings(RedisSettings.DEFAULT_PREFIX, DEADLINE);
     try (RedisStore other = new RedisStore(fake.source(() -> {}), settings)) {
       assertFails(
-          other.idempotency().claim(KEY, SAME, MINUTE), FailureReason.TIMEOUT, "within 50 ms");
+          other.idempotency().claim(new Submission(KEY, SAME, MINUTE)),
+          FailureReason.TIMEOUT,
+          "within 50 ms");
       fake.sent(0).complete(bytes(reply));
     }
     return fake;
@@ -241,12 +244,13 @@ class RedisIdempotencyStoreTest implements IdempotencyStoreContract {
           .ignoreExceptions()
           .until(
               () -> {
-                held[0] = join(away.claim(SUBJECT.answers("held"), SAME, HOUR));
+                held[0] = join(away.claim(new Submission(SUBJECT.answers("held"), SAME, HOUR)));
                 return held[0].state() == State.CLAIMED;
               });
       server.suspend();
       long asked = System.nanoTime();
-      CompletableFuture<Claim> late = away.claim(KEY, SAME, HOUR).toCompletableFuture();
+      CompletableFuture<Claim> late =
+          away.claim(new Submission(KEY, SAME, HOUR)).toCompletableFuture();
       assertFails(late, FailureReason.TIMEOUT, "within 50 ms");
       assertFails(away.renew(held[0], HOUR), FailureReason.TIMEOUT, "within 50 ms");
       assertThat(Duration.ofNanos(System.nanoTime() - asked)).isLessThan(Duration.ofSeconds(2));
@@ -255,7 +259,7 @@ class RedisIdempotencyStoreTest implements IdempotencyStoreContract {
       await()
           .atMost(PATIENCE)
           .ignoreExceptions()
-          .until(() -> join(away.claim(KEY, SAME, HOUR)).state() == State.CLAIMED);
+          .until(() -> join(away.claim(new Submission(KEY, SAME, HOUR))).state() == State.CLAIMED);
 
       server.kill();
       await()
@@ -263,7 +267,10 @@ class RedisIdempotencyStoreTest implements IdempotencyStoreContract {
           .untilAsserted(
               () ->
                   assertFails(away.forget(KEY), FailureReason.DISCONNECTED, "Redis at 127.0.0.1"));
-      assertFails(away.claim(KEY, SAME, HOUR), FailureReason.DISCONNECTED, "Redis at 127.0.0.1");
+      assertFails(
+          away.claim(new Submission(KEY, SAME, HOUR)),
+          FailureReason.DISCONNECTED,
+          "Redis at 127.0.0.1");
       assertFails(
           away.answer(held[0], bytes("answer"), HOUR),
           FailureReason.DISCONNECTED,

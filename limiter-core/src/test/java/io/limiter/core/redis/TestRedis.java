@@ -81,6 +81,16 @@ public final class TestRedis implements AutoCloseable {
     return store(scripts, RedisScript.of(replace(scripts.decide().text(), line, replacement)));
   }
 
+  /** A store that claims submissions with its decisions. */
+  RedisStore submittingStore() {
+    DecisionScripts scripts = DecisionScripts.load(List.of(new FadingCounter()));
+    RedisStore store = store(scripts, scripts.decide());
+    String submit = decide(scripts.submit());
+    commands().scriptLoad(bytes(submit));
+    var unused = store.idempotency(RedisScript.of(submit));
+    return store;
+  }
+
   /** A store with these custom algorithms. */
   public RedisStore store(List<CustomAlgorithm> algorithms) {
     DecisionScripts scripts = DecisionScripts.load(algorithms);

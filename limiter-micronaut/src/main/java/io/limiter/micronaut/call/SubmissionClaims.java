@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.call;
 
-import io.limiter.core.StateKey;
-import io.limiter.core.idempotency.Claim;
+import io.limiter.core.Claim;
+import io.limiter.core.Submission;
 import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.plan.DuplicateGuard.Replay;
@@ -11,7 +11,6 @@ import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.core.annotation.Internal;
 import jakarta.inject.Singleton;
 import java.lang.ref.WeakReference;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -79,28 +78,25 @@ public final class SubmissionClaims {
     void claimed(LimitPlan plan, Result result);
   }
 
-  /** One key, and what all of its submissions must have. */
-  private record Submission(StateKey key, ByteBuffer fingerprint) {}
-
   /**
    * Claims a submission. If another one is processed under its key, waits for the answer to that
    * one, or for its end without an answer.
    *
-   * @param fingerprint what a repetition must have, too
    * @return on a thread of the store or of the timer; {@code RUNNING} if the other one is processed
    *     still
    */
-  public CompletionStage<Claim> claim(Replay replay, StateKey key, byte[] fingerprint) {
-    return store
-        .claim(key, fingerprint, replay.claim())
-        .thenCompose(
-            found ->
-                found.state() == Claim.State.RUNNING && !replay.maxWait().isZero()
-                    ? await(replay, new Submission(key, ByteBuffer.wrap(fingerprint)), found)
-                    : CompletableFuture.completedFuture(found));
+  public CompletionStage<Claim> claim(Replay replay, Submission submission) {
+    return store.claim(submission).thenCompose(found -> await(replay, submission, found));
   }
 
-  private CompletionStage<Claim> await(Replay replay, Submission submission, Claim running) {
+  /** Waits like {@link #claim} if another submission is processed, as the store has found. */
+  public CompletionStage<Claim> await(Replay replay, Submission submission, Claim found) {
+    return found.state() == Claim.State.RUNNING && !replay.maxWait().isZero()
+        ? enqueue(replay, submission, found)
+        : CompletableFuture.completedFuture(found);
+  }
+
+  private CompletionStage<Claim> enqueue(Replay replay, Submission submission, Claim running) {
     if (waiters.incrementAndGet() > MAX_WAITING) {
       waiters.decrementAndGet();
       return CompletableFuture.completedFuture(running);
@@ -110,7 +106,7 @@ public final class SubmissionClaims {
     waiting.compute(
         submission,
         (any, known) -> {
-          Queue queue = known == null ? new Queue(submission, replay.claim()) : known;
+          Queue queue = known == null ? new Queue(submission) : known;
           queue.waiters.add(waiter);
           return queue;
         });
@@ -125,14 +121,12 @@ public final class SubmissionClaims {
   private final class Queue {
 
     private final Submission submission;
-    private final Duration claim;
 
     /** Changes only while the map computes its entry. */
     private final ArrayDeque<CompletableFuture<Claim>> waiters = new ArrayDeque<>();
 
-    Queue(Submission submission, Duration claim) {
+    Queue(Submission submission) {
       this.submission = submission;
-      this.claim = claim;
       schedule();
     }
 
@@ -146,7 +140,7 @@ public final class SubmissionClaims {
         return;
       }
       store
-          .claim(submission.key(), submission.fingerprint().array(), claim)
+          .claim(submission)
           .whenComplete(
               (found, failure) -> {
                 if (failure != null) {

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.Claim;
+import io.limiter.core.LimitRequest;
 import io.limiter.core.Subject;
+import io.limiter.core.Submission;
+import io.limiter.core.Verdict;
+import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.call.LimitedCall;
@@ -122,9 +127,15 @@ public final class GateFilter implements ConditionalFilter {
       return CompletableFuture.completedFuture(Optional.of(blocked(request)));
     }
     LimitPlan whole = plans.ofRoute(request).orElse(null);
-    return whole != null && whole.replay().isPresent()
-        ? replays.claim(request, whole, () -> decideBehindSecurity(request))
-        : decideBehindSecurity(request);
+    if (whole == null || whole.replay().isEmpty()) {
+      return decideBehindSecurity(request);
+    }
+    boolean decidesAll = whole.equals(plan(request)) && !whole.beforeSecurity();
+    return replays.claim(
+        request,
+        whole,
+        decidesAll ? new GateCall(this, request, whole) : null,
+        () -> decideBehindSecurity(request));
   }
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> decideBehindSecurity(
@@ -149,6 +160,13 @@ public final class GateFilter implements ConditionalFilter {
     private final GateFilter gate;
     private final HttpRequest<?> http;
 
+    /** What is claimed with the decision; null if nothing is. */
+    private @Nullable Submission submission;
+
+    private boolean isAsked = true;
+    private Optional<Claim> found = Optional.empty();
+    private @Nullable LimitedCall decision;
+
     GateCall(GateFilter gate, HttpRequest<?> http, LimitPlan plan) {
       super(plan, Optional.of(http), CallContext.current());
       this.gate = gate;
@@ -160,8 +178,64 @@ public final class GateFilter implements ConditionalFilter {
       return gate.subjects.resolve(source, http);
     }
 
+    /**
+     * Decides the call, and claims this submission if the call is admitted. Completes with the
+     * response to a denied call. If it completes with none, the call may not be {@linkplain
+     * #isDecided decided}, or not {@linkplain #isClaimed claimed}.
+     */
+    CompletionStage<Optional<MutableHttpResponse<?>>> submit(Submission claimed) {
+      submission = claimed;
+      gate.admission.arrived(http);
+      return inContext(() -> gate.admission.admit(this));
+    }
+
+    /** If the store cannot decide and claim at once, the submission is claimed first. */
+    @Override
+    protected CompletionStage<Verdict> ask(LimitStore store, LimitRequest charges) {
+      if (submission == null) {
+        return super.ask(store, charges);
+      }
+      LimitRequest submitted = charges.submitting(submission);
+      isAsked = store.claims(submitted);
+      return isAsked
+          ? super.ask(store, submitted)
+          : CompletableFuture.completedFuture(Verdict.free(plan().policy()));
+    }
+
+    @Override
+    protected boolean isDecidedBy(Verdict verdict) {
+      found = verdict.claim();
+      return isAsked && !verdict.isRepetition();
+    }
+
+    /** Whether the call is decided, also if its submission was not looked for. */
+    boolean isDecided() {
+      return decision != null;
+    }
+
+    /** Whether the call is admitted, and its submission claimed. */
+    boolean isClaimed() {
+      return decision != null && found.isPresent();
+    }
+
+    /** What was found of its submission. */
+    Optional<Claim> found() {
+      return found;
+    }
+
+    /** Ends an admitted call that was answered without its method: it gives back what it took. */
+    Optional<MutableHttpResponse<?>> end(Optional<MutableHttpResponse<?>> answer) {
+      if (answer.isPresent() && decision != null) {
+        var unusedUnits = decision.verdict().reservation().refund();
+        var unusedEnd = decision.on(LimitedCall.Event.Plain.ABANDONED);
+      }
+      return answer;
+    }
+
     @Override
     protected void decided(LimitedCall decided) {
+      decision = decided;
+      found.ifPresent(claim -> gate.replays.claimed(http, plan(), claim));
       if (plan().countsUsers() && asked() != null) {
         gate.users.atGate(http, plan());
       }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.Claim;
 import io.limiter.core.Outcome;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
+import io.limiter.core.Submission;
 import io.limiter.core.Verdict;
-import io.limiter.core.idempotency.Claim;
 import io.limiter.core.idempotency.MemoryIdempotencyStore;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.util.LogThrottle;
@@ -20,6 +21,7 @@ import io.limiter.micronaut.denial.Rejections;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKeyException;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.http.GateFilter.GateCall;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.DuplicateGuard.Replay;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -55,7 +57,9 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
@@ -124,16 +128,19 @@ final class Replays {
   }
 
   /**
-   * Claims the submission of a request.
+   * Claims the submission of a request: together with the decision on its call if the gate makes
+   * the only one, else before all decisions.
    *
-   * @param plan that of its route, which {@linkplain LimitPlan#replay repeats answers}
+   * @param whole the plan of its route, which {@linkplain LimitPlan#replay repeats answers}
+   * @param call the call, if the gate makes the only decision
    * @param enter goes on with the first request of a submission, and with one without a key
    */
   CompletionStage<Optional<MutableHttpResponse<?>>> claim(
       HttpRequest<?> request,
-      LimitPlan plan,
+      LimitPlan whole,
+      @Nullable GateCall call,
       Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
-    DuplicateGuard guard = plan.replay().orElseThrow();
+    DuplicateGuard guard = whole.replay().orElseThrow();
     Optional<String> key = key(request, guard);
     if (key.isEmpty()) {
       return enter.get();
@@ -142,8 +149,9 @@ final class Replays {
       return CompletableFuture.completedFuture(
           reject(request, HttpStatus.UNSUPPORTED_MEDIA_TYPE, "idempotent_request_multipart"));
     }
-    StateKey submission =
-        guard.answers(subjects.resolve(guard.submitter(), request), plan.method(), key.get());
+    StateKey name =
+        guard.answers(subjects.resolve(guard.submitter(), request), whole.method(), key.get());
+    Replay replay = guard.replay().orElseThrow();
     CallContext context = CallContext.current();
     return fingerprint(request)
         .thenCompose(
@@ -154,16 +162,64 @@ final class Replays {
                             request,
                             HttpStatus.REQUEST_ENTITY_TOO_LARGE,
                             "idempotent_request_too_large"))
-                    : claim(request, plan, submission, digest, context))
+                    : claim(
+                        new Submitted(
+                            request,
+                            whole,
+                            replay,
+                            new Submission(name, digest, replay.claim()),
+                            context),
+                        call,
+                        enter));
+  }
+
+  /** A request with the submission that it makes. */
+  private record Submitted(
+      HttpRequest<?> request,
+      LimitPlan plan,
+      Replay replay,
+      Submission submission,
+      CallContext context) {}
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> claim(
+      Submitted submitted,
+      @Nullable GateCall call,
+      Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
+    if (call == null) {
+      return claim(submitted, from -> from.claim(submitted.replay(), submitted.submission()))
+          .thenCompose(answer -> enter(submitted, answer, enter));
+    }
+    return call.submit(submitted.submission())
         .thenCompose(
-            answer -> {
-              if (answer.isPresent()) {
-                return CompletableFuture.completedFuture(answer);
+            denied -> {
+              if (denied.isPresent() || call.isClaimed()) {
+                return CompletableFuture.completedFuture(denied);
               }
-              try (PropagatedContext.Scope ignored = context.propagated().propagate()) {
-                return enter.get();
-              }
+              Optional<Claim> found = call.found();
+              return claim(
+                      submitted,
+                      from ->
+                          found.isPresent()
+                              ? from.await(submitted.replay(), submitted.submission(), found.get())
+                              : from.claim(submitted.replay(), submitted.submission()))
+                  .thenCompose(
+                      answer ->
+                          call.isDecided()
+                              ? CompletableFuture.completedFuture(call.end(answer))
+                              : enter(submitted, answer, enter));
             });
+  }
+
+  private static CompletionStage<Optional<MutableHttpResponse<?>>> enter(
+      Submitted submitted,
+      Optional<MutableHttpResponse<?>> answer,
+      Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
+    if (answer.isPresent()) {
+      return CompletableFuture.completedFuture(answer);
+    }
+    try (PropagatedContext.Scope ignored = submitted.context().propagated().propagate()) {
+      return enter.get();
+    }
   }
 
   private static boolean hasParts(MediaType type) {
@@ -229,37 +285,31 @@ final class Replays {
     }
   }
 
+  /**
+   * Goes on with a claim: completes with the response, or with none if the submission is claimed,
+   * on the thread of the request.
+   *
+   * @param claim claims the submission, or waits for another one
+   */
   private CompletionStage<Optional<MutableHttpResponse<?>>> claim(
-      HttpRequest<?> request,
-      LimitPlan plan,
-      StateKey submission,
-      byte[] digest,
-      CallContext context) {
+      Submitted submitted, Function<SubmissionClaims, CompletionStage<Claim>> claim) {
+    SubmissionClaims shared = claims.get();
     CompletionStage<Supplier<Optional<MutableHttpResponse<?>>>> found =
-        claims(claims.get(), request, plan, submission, digest)
-            .exceptionallyCompose(
-                failure -> withoutStore(request, plan, submission, digest, failure));
-    return admission.threads().back(found, Optional.of(request), context).thenApply(Supplier::get);
-  }
-
-  /** Claims a submission. Completes with what follows from that, on the thread of the request. */
-  private CompletionStage<Supplier<Optional<MutableHttpResponse<?>>>> claims(
-      SubmissionClaims from,
-      HttpRequest<?> request,
-      LimitPlan plan,
-      StateKey submission,
-      byte[] digest) {
-    Replay replay = plan.replay().flatMap(DuplicateGuard::replay).orElseThrow();
-    return from.claim(replay, submission, digest)
-        .thenApply(claim -> () -> goOn(request, plan, replay, from, claim));
+        claim
+            .apply(shared)
+            .<Supplier<Optional<MutableHttpResponse<?>>>>thenApply(
+                some -> () -> goOn(submitted, shared, some))
+            .exceptionallyCompose(failure -> withoutStore(submitted, failure));
+    return admission
+        .threads()
+        .back(found, Optional.of(submitted.request()), submitted.context())
+        .thenApply(Supplier::get);
   }
 
   private CompletionStage<Supplier<Optional<MutableHttpResponse<?>>>> withoutStore(
-      HttpRequest<?> request,
-      LimitPlan plan,
-      StateKey submission,
-      byte[] digest,
-      Throwable failure) {
+      Submitted submitted, Throwable failure) {
+    HttpRequest<?> request = submitted.request();
+    LimitPlan plan = submitted.plan();
     Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
     if (!(cause instanceof StoreException)) {
       return CompletableFuture.failedFuture(failure);
@@ -274,7 +324,11 @@ final class Replays {
     return switch (fallback) {
       case DENY -> CompletableFuture.completedFuture(() -> deny(request, plan));
       case ALLOW -> CompletableFuture.completedFuture(Optional::empty);
-      case LOCAL -> claims(local.get(), request, plan, submission, digest);
+      case LOCAL ->
+          local
+              .get()
+              .claim(submitted.replay(), submitted.submission())
+              .thenApply(claim -> () -> goOn(submitted, local.get(), claim));
     };
   }
 
@@ -289,12 +343,24 @@ final class Replays {
     return response;
   }
 
+  /** The submission is claimed with the decision on its call. */
+  void claimed(HttpRequest<?> request, LimitPlan plan, Claim claim) {
+    Replay replay = plan.replay().flatMap(DuplicateGuard::replay).orElseThrow();
+    hold(request, plan, claims.get().hold(claim, replay));
+  }
+
+  private void hold(HttpRequest<?> request, LimitPlan plan, HeldClaim held) {
+    report(plan, Result.FIRST);
+    request.setAttribute(CLAIM, held);
+  }
+
   private Optional<MutableHttpResponse<?>> goOn(
-      HttpRequest<?> request, LimitPlan plan, Replay replay, SubmissionClaims from, Claim claim) {
+      Submitted submitted, SubmissionClaims from, Claim claim) {
+    HttpRequest<?> request = submitted.request();
+    LimitPlan plan = submitted.plan();
     return switch (claim.state()) {
       case CLAIMED -> {
-        report(plan, Result.FIRST);
-        request.setAttribute(CLAIM, from.hold(claim, replay));
+        hold(request, plan, from.hold(claim, submitted.replay()));
         yield Optional.empty();
       }
       case ANSWERED -> {

@@ -103,6 +103,24 @@ public record DecisionScripts(
       throw new IllegalArgumentException(
           "%s custom algorithms: use 64 at most".formatted(algorithms.size()));
     }
+    Files files = new Files();
+    return new DecisionScripts(
+        files.decision("decide", algorithms),
+        Optional.of(files.decision("decide-batch", algorithms)),
+        RedisScript.of(files.script("refund")),
+        RedisScript.of(files.script("renew")),
+        algorithms);
+  }
+
+  /**
+   * The script that decides a call and claims its submission, with the algorithms of these scripts.
+   */
+  public RedisScript submit() {
+    return new Files().decision("submit", algorithms);
+  }
+
+  /** The algorithms as the branches of an {@code if}. */
+  private static String ownBranches(List<CustomAlgorithm> algorithms) {
     StringBuilder branches = new StringBuilder();
     for (int i = 0; i < algorithms.size(); i++) {
       branches.append(
@@ -113,15 +131,7 @@ public record DecisionScripts(
                   algorithms.get(i).name(),
                   algorithms.get(i).script()));
     }
-    String ownBranches = branches.length() == 0 ? "" : branches + "end\n";
-    Files files = new Files();
-    return new DecisionScripts(
-        RedisScript.of(files.script("decide").replace(CUSTOM_ALGORITHMS, ownBranches)),
-        Optional.of(
-            RedisScript.of(files.script("decide-batch").replace(CUSTOM_ALGORITHMS, ownBranches))),
-        RedisScript.of(files.script("refund")),
-        RedisScript.of(files.script("renew")),
-        algorithms);
+    return branches.length() == 0 ? "" : branches + "end\n";
   }
 
   /** The files of the scripts, each of which is read once. */
@@ -154,6 +164,11 @@ public record DecisionScripts(
                     conditions.merge(
                         file, "algorithm == " + number, (one, other) -> one + " or " + other));
       }
+    }
+
+    /** A script that decides calls, also by the algorithms of the application. */
+    RedisScript decision(String name, List<CustomAlgorithm> algorithms) {
+      return RedisScript.of(script(name).replace(CUSTOM_ALGORITHMS, ownBranches(algorithms)));
     }
 
     /** A file, or a section of one, with its parts and with numbers for the names of constants. */

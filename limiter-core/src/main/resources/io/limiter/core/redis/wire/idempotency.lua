@@ -14,40 +14,46 @@
 --
 -- 'claim' returns CLAIMED; DIFFERENT if another fingerprint is stored; else RUNNING or ANSWERED, the remaining time to
 -- live in ms (d), and the answer if there is one. The other operations return 1 if they found what they need, else 0.
+--
+-- submit.lua includes the two sections between "begin" and "end".
 
 local call, sub, pack = redis.call, string.sub, struct.pack
-local key, operation, token, ttl = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+local submission, operation, token, ttl, fingerprint = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+--%begin states
 local RUNNING, ANSWERED, CLAIMED, DIFFERENT = 'R', 'A', 'C', 'D'
+--%end states
 
 if operation == 'claim' then
+  --%begin look
   -- Both are read in any case: a user who may not run one of them writes nothing.
-  local value, left = call('GET', key), call('PTTL', key)
-  if not value then
-    call('SET', key, RUNNING .. token .. ARGV[4], 'PX', ttl)
-    return CLAIMED
+  local found, left = call('GET', submission), call('PTTL', submission)
+  if found then
+    local state = sub(found, 1, 1)
+    local isValid = state == RUNNING and #found == 49 or state == ANSWERED and #found >= 49
+    if not isValid or left == -1 then -- not written by these scripts: without an end it would block for ever
+      call('DEL', submission)
+      return redis.error_reply('ERR corrupt value deleted')
+    end
+    if sub(found, 18, 49) ~= fingerprint then return DIFFERENT end
+    return state .. pack('>d', left) .. sub(found, 50)
   end
-  local state = sub(value, 1, 1)
-  local isValid = state == RUNNING and #value == 49 or state == ANSWERED and #value >= 49
-  if not isValid or left == -1 then -- not written by this script: without an end it would block the submission for ever
-    call('DEL', key)
-    return redis.error_reply('ERR corrupt value deleted')
-  end
-  if sub(value, 18, 49) ~= ARGV[4] then return DIFFERENT end
-  return state .. pack('>d', left) .. sub(value, 50)
+  --%end look
+  call('SET', submission, RUNNING .. token .. fingerprint, 'PX', ttl)
+  return CLAIMED
 end
 
-if operation == 'forget' then return call('DEL', key) end
+if operation == 'forget' then return call('DEL', submission) end
 
-local value = call('GETRANGE', key, '0', '48')
+local value = call('GETRANGE', submission, '0', '48')
 if #value < 49 or sub(value, 2, 17) ~= token then return 0 end
 if sub(value, 1, 1) ~= RUNNING then -- it has its answer, which stays
   return operation == 'answer' and 1 or 0
 end
 if operation == 'answer' then
-  call('SET', key, ANSWERED .. sub(value, 2) .. ARGV[4], 'PX', ttl)
+  call('SET', submission, ANSWERED .. sub(value, 2) .. ARGV[4], 'PX', ttl)
 elseif operation == 'renew' then
-  call('PEXPIRE', key, ttl)
+  call('PEXPIRE', submission, ttl)
 else
-  call('DEL', key)
+  call('DEL', submission)
 end
 return 1

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.idempotency;
+package io.limiter.core;
 
-import io.limiter.core.StateKey;
 import java.time.Duration;
 
 /** What a store found when a submission was to be claimed. Immutable. */
