@@ -696,6 +696,13 @@ final class SettingsTable {
         "none");
     row(
         Kind.GATE,
+        "limiter.denial.idempotency-type",
+        "/docs/keys",
+        s -> s.post("/checkout/payment", "{}").body().contains("/docs/keys") ? "own" : "draft",
+        "own",
+        "draft");
+    row(
+        Kind.GATE,
         "limiter.gate.enabled",
         false,
         s -> s.get("/argument").field("RateLimit").isEmpty() ? "guard" : "gate",

@@ -408,6 +408,53 @@ class ReplayTest {
     assertThat(runs().count).hasValue(1);
   }
 
+  /** The titles are those of the draft, also in an application in another language. */
+  @Test
+  void problemsLinkToADocumentAndHaveTheTitlesOfTheDraft() {
+    String draft =
+        "https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header-07#section-2.7";
+    for (String type : List.of(draft, "/docs/keys")) {
+      Map<String, Object> settings = settings();
+      settings.put("limiter.denial.body", "problem");
+      if (!type.equals(draft)) {
+        settings.put("limiter.denial.idempotency-type", type);
+      }
+      try (TestServer problems = TestServer.start(SPEC, settings)) {
+        String key = newKey();
+        String path = "/replay/impatient";
+        Runs runs = problems.bean(Runs.class);
+        runs.gate = new CountDownLatch(1);
+        var first = problems.exchangeAsync("POST", path, "tea", KEY, key);
+        await().until(() -> runs.count.get() == 1);
+
+        assertProblem(problems.post(path, "tea"), 400, type, "Idempotency-Key is missing");
+        assertProblem(
+            problems.post(path, "tea", KEY, "\""), 400, type, "Idempotency-Key is malformed");
+        assertProblem(
+            problems.post(path, "rum", KEY, key), 422, type, "Idempotency-Key is already used");
+        assertProblem(
+            problems.post(path, "tea", KEY, key, "Accept-Language", "zh"),
+            409,
+            type,
+            "A request is outstanding for this Idempotency-Key");
+        runs.gate.countDown();
+        assertThat(first.join().statusCode()).isEqualTo(200);
+
+        problems.post("/replay/file", "", KEY, key);
+        assertProblem(problems.post("/replay/file", "", KEY, key), 409, "about:blank", "Conflict");
+      }
+    }
+  }
+
+  private static void assertProblem(
+      java.net.http.HttpResponse<String> answer, int status, String type, String title) {
+    assertThat(answer.statusCode()).isEqualTo(status);
+    assertThat(field(answer, "Content-Type")).isEqualTo("application/problem+json");
+    assertThat(answer.body())
+        .startsWith(
+            "{\"type\":\"%s\",\"title\":\"%s\",\"status\":%s,".formatted(type, title, status));
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"blocking", "stage", "mono"})
   void aClientThatLeavesFindsItsAnswer(String result) throws Exception {
