@@ -6,6 +6,7 @@ import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.bind.annotation.Bindable;
 import java.time.Duration;
+import java.util.Set;
 
 /**
  * Settings of clients that obey the limits of other services.
@@ -18,6 +19,8 @@ import java.time.Duration;
  *     s to 1 day. A longer {@code Retry-After} counts as this.
  * @param maxServers The number of servers whose pauses are known. Default value 1,000; 1 to
  *     100,000. The pauses of further servers are not obeyed.
+ * @param idempotencyMethods The methods whose requests have an {@code Idempotency-Key}, where a
+ *     client has {@code @SendIdempotencyKey}. Default value {@code POST, PATCH}.
  */
 @Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(ClientConfiguration.PREFIX)
@@ -25,7 +28,8 @@ public record ClientConfiguration(
     @Bindable(defaultValue = "2s") Duration maxWait,
     @Bindable(defaultValue = "100") int maxWaiters,
     @Bindable(defaultValue = "5m") Duration maxRetryAfter,
-    @Bindable(defaultValue = "1000") int maxServers) {
+    @Bindable(defaultValue = "1000") int maxServers,
+    @Bindable(defaultValue = "POST,PATCH") Set<String> idempotencyMethods) {
 
   /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".client";
@@ -41,5 +45,12 @@ public record ClientConfiguration(
     Bounds.require(
         PREFIX + ".max-retry-after", maxRetryAfter, Duration.ofSeconds(1), Duration.ofDays(1));
     Bounds.require(PREFIX + ".max-servers", maxServers, 1, MAX_NUMBER);
+    Bounds.require(
+        PREFIX + ".idempotency-methods",
+        idempotencyMethods,
+        !idempotencyMethods.isEmpty()
+            && idempotencyMethods.stream().allMatch(name -> name.matches("[A-Z]+")),
+        "names of HTTP methods in capitals, such as POST");
+    idempotencyMethods = Set.copyOf(idempotencyMethods);
   }
 }
