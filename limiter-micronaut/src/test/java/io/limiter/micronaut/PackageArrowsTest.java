@@ -16,6 +16,7 @@ import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 import io.limiter.micronaut.address.IpAddress;
 import io.limiter.micronaut.call.ArrivingCall;
+import io.limiter.micronaut.call.IdempotentCalls;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
@@ -276,6 +277,7 @@ class PackageArrowsTest {
               Denial.class,
               DenialBody.class,
               DenialMessages.class,
+              IdempotentCalls.class,
               IpAddress.class,
               LimitDeniedHandler.class,
               LimitInterceptor.class,

@@ -16,6 +16,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -62,8 +63,10 @@ public final class SubmissionClaims {
   public enum Result {
     /** It was not made before: its method runs. */
     FIRST,
-    /** Its answer is repeated. */
+    /** It was answered: the answer is repeated, unless it was not kept. */
     REPLAYED,
+    /** It was answered, and what is stored cannot be read. */
+    UNREADABLE,
     /** Another one is processed under its key. */
     RUNNING,
     /** Its key was used for another request. */
@@ -75,7 +78,10 @@ public final class SubmissionClaims {
   /** Receives each submission. Often runs on an event loop: it must not block or throw. */
   @Internal
   public interface Listener {
-    void claimed(LimitPlan plan, Result result);
+    /**
+     * @param plan that of the route; empty for a call from code
+     */
+    void claimed(Optional<LimitPlan> plan, Result result);
   }
 
   /**

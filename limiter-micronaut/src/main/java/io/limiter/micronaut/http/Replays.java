@@ -364,9 +364,9 @@ final class Replays {
         yield Optional.empty();
       }
       case ANSWERED -> {
-        report(plan, Result.REPLAYED);
-        Optional<MutableHttpResponse<?>> answer =
-            StoredAnswer.of(claim.answer()).flatMap(StoredAnswer::response);
+        Optional<StoredAnswer> stored = StoredAnswer.of(claim.answer());
+        report(plan, stored.isPresent() ? Result.REPLAYED : Result.UNREADABLE);
+        Optional<MutableHttpResponse<?>> answer = stored.flatMap(StoredAnswer::response);
         yield answer.isPresent()
             ? answer
             : reject(request, HttpStatus.CONFLICT, "idempotent_answer_unavailable");
@@ -386,7 +386,7 @@ final class Replays {
   }
 
   private void report(LimitPlan plan, Result result) {
-    listeners.forEach(listener -> listener.claimed(plan, result));
+    listeners.forEach(listener -> listener.claimed(Optional.of(plan), result));
   }
 
   /** Keeps the answer before the client has it, so that a repetition finds it. */

@@ -263,7 +263,7 @@ final class LimiterMeters
   }
 
   @Override
-  public void claimed(LimitPlan plan, SubmissionClaims.Result result) {
+  public void claimed(Optional<LimitPlan> plan, SubmissionClaims.Result result) {
     MeterRegistry meters = registry;
     if (meters != null) {
       submissions
@@ -272,7 +272,7 @@ final class LimiterMeters
               any ->
                   Counter.builder("limiter.idempotency")
                       .tag("result", TagValues.of(result))
-                      .description("Requests with an Idempotency-Key whose answers are repeated")
+                      .description("Requests and calls from code whose answers are repeated")
                       .register(meters))
           .increment();
     }

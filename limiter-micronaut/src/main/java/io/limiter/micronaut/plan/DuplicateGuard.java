@@ -212,13 +212,13 @@ public record DuplicateGuard(
   @Internal
   public record Replay(Duration retain, Duration claim, Duration maxWait, Set<Integer> unkept) {
 
-    static final Duration MIN_RETAIN = Duration.ofSeconds(1);
-    static final Duration MAX_RETAIN = Duration.ofDays(366);
-    static final Duration CLAIM = Duration.ofSeconds(30);
-    static final Duration MIN_CLAIM = Duration.ofSeconds(1);
-    static final Duration MAX_CLAIM = Duration.ofMinutes(10);
-    static final Duration MAX_WAIT = Duration.ofSeconds(2);
-    static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
+    public static final Duration MIN_RETAIN = Duration.ofSeconds(1);
+    public static final Duration MAX_RETAIN = Duration.ofDays(366);
+    public static final Duration CLAIM = Duration.ofSeconds(30);
+    public static final Duration MIN_CLAIM = Duration.ofSeconds(1);
+    public static final Duration MAX_CLAIM = Duration.ofMinutes(10);
+    public static final Duration MAX_WAIT = Duration.ofSeconds(2);
+    public static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
 
     /** Those of requests that may succeed when they are made again. */
     static final Set<Integer> UNKEPT = Set.of(401, 403, 408, 409, 425, 429);
