@@ -597,23 +597,4 @@ class ReplayTest {
     assertThat(reset.statusCode()).as(reset.body()).isEqualTo(200);
     assertThat(post("routed", key).body()).isEqualTo("run 2");
   }
-
-  @Test
-  void twoInstancesRunASubmissionOnce() {
-    Map<String, Object> shared = settings();
-    shared.put("limiter.redis.key-prefix", "replay:" + newKey().substring(0, 8) + ":");
-    try (TestServer one = TestServer.start(SPEC, shared);
-        TestServer other = TestServer.start(SPEC, shared)) {
-      String key = newKey();
-      List<CompletableFuture<java.net.http.HttpResponse<String>>> all = new ArrayList<>();
-      for (int i = 0; i < 200; i++) {
-        all.add(
-            (i % 2 == 0 ? one : other).postAsync("/replay/stage", "{\"item\":\"tea\"}", KEY, key));
-      }
-      List<String> bodies = all.stream().map(answer -> answer.join().body()).distinct().toList();
-      assertThat(bodies).containsExactly("{\"number\":1,\"item\":\"stage\"}");
-      assertThat(one.bean(Runs.class).count.get() + other.bean(Runs.class).count.get())
-          .isEqualTo(1);
-    }
-  }
 }
