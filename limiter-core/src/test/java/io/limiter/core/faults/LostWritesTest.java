@@ -21,7 +21,6 @@ import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
@@ -42,7 +41,7 @@ class LostWritesTest {
     try (SentinelBench bench = SentinelBench.start()) {
       List<TimedVerdict> answers = new ArrayList<>();
       for (int loss = 0; loss < 2; loss++) {
-        try (FaultProxy link = replicateThrough(bench)) {
+        try (FaultProxy link = bench.replicateThrough()) {
           link.blackHoleOpenConnections();
           answers.addAll(Load.burst(bench.limiter, CALL, 2 * COUNT));
           RedisProcess lost = bench.group.primary();
@@ -78,7 +77,7 @@ class LostWritesTest {
       RedisProcess lost = bench.group.primary();
       long known = bench.used(call);
       long counted;
-      try (FaultProxy link = replicateThrough(bench)) {
+      try (FaultProxy link = bench.replicateThrough()) {
         link.blackHoleOpenConnections();
         for (Instance instance : instances) {
           long before = units(instance.leases).granted();
@@ -143,23 +142,5 @@ class LostWritesTest {
         assertThat(spent).as("spent without Redis").isEqualTo(before + 1);
       }
     }
-  }
-
-  /** Returns the proxy between the replicas and the primary. Sentinel repairs it in 3 seconds. */
-  private static FaultProxy replicateThrough(SentinelBench bench) {
-    FaultProxy link = new FaultProxy(bench.group.primary().port());
-    Collection<RedisProcess> replicas =
-        bench.group.replicas().stream().filter(RedisProcess::isRunning).toList();
-    replicas.forEach(replica -> bench.demote(replica, link.port()));
-    await()
-        .until(
-            () ->
-                replicas.stream()
-                    .allMatch(
-                        replica ->
-                            bench
-                                .admin(replica, redis -> redis.info("replication"))
-                                .contains("master_link_status:up")));
-    return link;
   }
 }

@@ -9,13 +9,18 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.StateKey;
+import io.limiter.core.Subject;
+import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.AuditedStore;
 import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.SentinelGroup;
 import java.time.Duration;
@@ -27,6 +32,13 @@ import java.util.function.UnaryOperator;
 
 /** A limiter on the primary that sentinels report. */
 final class SentinelBench extends LimiterBench {
+
+  /** A machine that does much beside may take longer than the usual deadline. */
+  private static final RedisSettings CLAIMS =
+      new RedisSettings(RedisSettings.DEFAULT_PREFIX, Duration.ofSeconds(2));
+
+  private static final StateKey WARM_UP =
+      StateKey.of("warm-up", new Subject("user", "ada")).answers("warm-up");
 
   final SentinelGroup group;
   private final List<LimitStore> others = new ArrayList<>();
@@ -82,6 +94,17 @@ final class SentinelBench extends LimiterBench {
     return another;
   }
 
+  /** The claims of another instance. It is closed with the bench. */
+  IdempotencyStore idempotency() {
+    RedisStore another =
+        new RedisStore(SharedConnection.open(RedisURI.create(group.uri()), CLAIMS), CLAIMS);
+    others.add(another);
+    await()
+        .ignoreExceptions()
+        .until(() -> another.idempotency().forget(WARM_UP).toCompletableFuture().join() == null);
+    return another.idempotency();
+  }
+
   /** Returns when Redis decides the calls of another instance. */
   static void awaitDecided(LimitStore another) {
     LimitRequest call = call("warm-up-of-another", 1_000_000, HOUR);
@@ -112,6 +135,23 @@ final class SentinelBench extends LimiterBench {
                           return redis.waitForReplication(2, 1_000);
                         })
                     == 2);
+  }
+
+  /** Returns the proxy between the replicas and the primary. Sentinel repairs it in 3 seconds. */
+  FaultProxy replicateThrough() {
+    FaultProxy link = new FaultProxy(group.primary().port());
+    Collection<RedisProcess> replicas =
+        group.replicas().stream().filter(RedisProcess::isRunning).toList();
+    replicas.forEach(replica -> demote(replica, link.port()));
+    await()
+        .until(
+            () ->
+                replicas.stream()
+                    .allMatch(
+                        replica ->
+                            admin(replica, redis -> redis.info("replication"))
+                                .contains("master_link_status:up")));
+    return link;
   }
 
   /** Makes a server a replica of another, as Sentinel does. */
