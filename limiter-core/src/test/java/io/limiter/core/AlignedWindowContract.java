@@ -4,6 +4,7 @@ package io.limiter.core;
 import static io.limiter.core.StoreHarness.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
 import java.time.Duration;
@@ -145,6 +146,52 @@ public interface AlignedWindowContract extends StoreHarness {
     assertEndsIn(call, Duration.ofDays(2).plusHours(1));
     acquire(2, call);
     assertRetryAfterIsExact(call, Duration.ofDays(7));
+  }
+
+  /** From the first moment of a period to the next one's: in days of 24 hours, and the rest. */
+  @ParameterizedTest
+  @CsvSource({
+    "DAY, Europe/Berlin, 2024-01-01T00:00, 2024-03-30T23:00:00Z, PT23H",
+    "DAY, America/Havana, 2024-01-01T00:00, 2024-11-03T04:00:00Z, PT25H",
+    "DAY, Pacific/Apia, 2024-01-01T00:00, 2011-12-29T10:00:00Z, PT24H",
+    "WEEK, Europe/Berlin, 2024-01-01T00:00, 2024-03-24T23:00:00Z, PT167H",
+    "WEEK, Europe/Berlin, 2023-12-31T00:00, 2024-03-23T23:00:00Z, PT168H",
+    "MONTH, UTC, 2024-01-01T00:00, 2023-02-01T00:00:00Z, P28D",
+    "MONTH, UTC, 2024-01-01T00:00, 2024-02-01T00:00:00Z, P29D",
+    "MONTH, Europe/Berlin, 2024-01-01T00:00, 2024-09-30T22:00:00Z, P31DT1H",
+    "MONTH, UTC, 2024-01-31T00:00, 2024-01-31T00:00:00Z, P29D",
+    "MONTH, UTC, 2024-01-31T00:00, 2024-02-29T00:00:00Z, P31D",
+    "MONTH, UTC, 2024-01-31T00:00, 2023-02-28T00:00:00Z, P31D",
+    "QUARTER, UTC, 2024-01-01T00:00, 2023-01-01T00:00:00Z, P90D",
+    "QUARTER, UTC, 2024-01-01T00:00, 2023-07-01T00:00:00Z, P92D",
+    "YEAR, Asia/Kathmandu, 2024-01-01T00:00, 2023-12-31T18:15:00Z, P366D",
+    "YEAR, UTC, 2024-02-29T06:00, 2024-02-29T06:00:00Z, P365D",
+    "YEAR, UTC, 2024-02-29T06:00, 2023-02-28T06:00:00Z, P366D"
+  })
+  default void aPeriodOfTheCalendarEndsWithTheNext(
+      CalendarPeriod period, String zone, LocalDateTime anchor, String begin, Duration length) {
+    FixedWindowRule rule = FixedWindowRule.aligned(3, period, ZoneId.of(zone));
+    LimitRequest call = call(rule.alignedTo(rule.alignment().orElseThrow().from(anchor)));
+    at(begin);
+    advance(TICK.negated());
+    acquire(3, call);
+    assertThat(acquire(call).retryAfter()).contains(TICK);
+    advance(TICK);
+    assertEndsIn(call, length);
+  }
+
+  @Test
+  default void aRefundOfLastMonthGivesNothingThisMonth() {
+    LimitRequest call =
+        call(FixedWindowRule.aligned(3, CalendarPeriod.MONTH, ZoneId.of("Europe/Berlin")));
+    at("2024-10-31T22:59:59Z");
+    Verdict lastMonth = acquire(call);
+    advance(SECOND);
+    Verdict thisMonth = acquire(call);
+    assertThat(refund(lastMonth)).isZero();
+    assertThat(remaining(call)).isEqualTo(2);
+    assertThat(refund(thisMonth)).isEqualTo(1);
+    assertThat(peek(call).rules().get(0).effectiveWindow()).isEqualTo(Duration.ofDays(30));
   }
 
   @Test

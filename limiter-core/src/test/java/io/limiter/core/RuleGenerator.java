@@ -4,6 +4,7 @@ package io.limiter.core;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
@@ -180,6 +181,15 @@ public final class RuleGenerator {
 
   private Rule aligned(int count) {
     ZoneId where = zone.orElseThrow();
+    if (random.nextInt(3) == 0) {
+      CalendarPeriod[] all = CalendarPeriod.values();
+      CalendarPeriod each = all[random.nextInt(all.length)];
+      LocalDateTime anchor = LocalDateTime.of(2024, 1, 1, 0, 0).plusHours(random.nextInt(9_000));
+      FixedWindowRule made = FixedWindowRule.aligned(count, each, where);
+      return random.nextBoolean()
+          ? made
+          : made.alignedTo(made.alignment().orElseThrow().from(anchor));
+    }
     if (random.nextInt(3) > 0) {
       return FixedWindowRule.aligned(count, Duration.ofSeconds(pick(ALIGNED_SECONDS)), where);
     }

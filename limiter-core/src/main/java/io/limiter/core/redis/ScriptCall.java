@@ -20,6 +20,7 @@ import io.netty.util.TimerTask;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -27,7 +28,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One run of a script within the time of its decision. It is sent again only if Redis replied that
- * it does not have the script, or redirected it to another node; both prove that nothing ran.
+ * it does not have the script, redirected it to another node, or has keys whose time is outside of
+ * the plans; all prove that nothing was written.
  *
  * <p>The deadline measures Redis, by the time of the connection's event loop ({@link
  * TimedCommand}). The hard deadline measures this process. If the calling thread is that event loop
@@ -46,8 +48,10 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   private final RedisScript script;
   private final ScriptOutputType output;
   private final byte[][] keys;
-  private final byte[][] arguments;
   private final Time time;
+
+  /** Replaced once, if the time of a key is outside of those that the plans have. */
+  private byte[][] arguments;
 
   /** A decision that may share a command with others. */
   private @Nullable EncodedCall decision;
@@ -249,6 +253,10 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
       decision = null; // alone from now on: another key of the command may be the reason
       spend();
       send();
+    } else if (!isDone() && movesPeriods(failure)) {
+      decision = null;
+      spend();
+      send();
     } else if (isDone() || !redirected(failure)) {
       fail(failure);
     }
@@ -264,6 +272,19 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     return (RedisFailures.isOfMovingSlot(cause) || RedisFailures.isCrossSlot(cause))
         && command instanceof TimedCommand<?, ?, ?> timed
         && timed.isShared();
+  }
+
+  /**
+   * Whether windows of the calendar were not those of the key's time, and now are. The clocks of
+   * Redis and this process differ by a day or more, or Redis' clock was set back by as much.
+   */
+  private boolean movesPeriods(Throwable failure) {
+    OptionalLong micros = RedisFailures.periodMicros(RedisFailures.unwrap(failure));
+    if (call == null || micros.isEmpty() || arguments != call.arguments()) {
+      return false;
+    }
+    arguments = call.argumentsAt(micros.getAsLong());
+    return true;
   }
 
   /**

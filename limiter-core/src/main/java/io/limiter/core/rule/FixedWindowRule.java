@@ -10,13 +10,14 @@ import java.util.Optional;
 /**
  * Fixed window: at most {@code count} units in each window; one number for each subject. A window
  * begins with the first call after the previous one has ended or, if aligned, by the clock: at each
- * full minute, hour or day of a time zone. An interval of one window's length may contain twice the
- * count if it spans the end of one window and the start of the next.
+ * full minute, hour or day of a time zone, or with a {@link CalendarPeriod}. An interval of one
+ * window's length may contain twice the count if it spans the end of one window and the start of
+ * the next.
  *
  * @param name the rule's name; the factories derive one from the numbers
  * @param count the most units in a window, 0 to {@value Rule#MAX_COUNT}; 0 admits no call
  * @param window the length of the window, 1 ms to 366 days, in whole microseconds; 7 days at most
- *     if it is aligned
+ *     if it is aligned; the longest period, if windows are those of the calendar
  * @param alignment where windows begin; empty if they begin with the first call
  */
 public record FixedWindowRule(
@@ -42,9 +43,22 @@ public record FixedWindowRule(
     return of(count, window).alignedTo(Alignment.to(zone));
   }
 
-  /** Returns this rule with aligned windows. */
+  /**
+   * Windows that are days, weeks from Monday, months, quarters or years in a time zone; named such
+   * as {@code 1000-per-month}.
+   */
+  public static FixedWindowRule aligned(long count, CalendarPeriod calendar, ZoneId zone) {
+    return new FixedWindowRule(
+        count + "-per-" + calendar,
+        count,
+        calendar.longest(),
+        Optional.of(Alignment.to(zone).each(calendar)));
+  }
+
+  /** Returns this rule with aligned windows; those of a calendar have its length. */
   public FixedWindowRule alignedTo(Alignment other) {
-    return new FixedWindowRule(name, count, window, Optional.of(other));
+    Duration length = other.calendar().map(CalendarPeriod::longest).orElse(window);
+    return new FixedWindowRule(name, count, length, Optional.of(other));
   }
 
   @Override
@@ -72,10 +86,12 @@ public record FixedWindowRule(
    * Where the windows begin.
    *
    * @param zone the time zone whose local time is used
-   * @param anchor a local time at which a window begins; midnight if empty. Required for windows
-   *     that do not divide a day, such as a week
+   * @param anchor a local time at which a window begins; midnight if empty, and the beginning of a
+   *     year and a week if it is a calendar. Required for windows that do not divide a day
+   * @param calendar if windows are periods of the calendar
    */
-  public record Alignment(ZoneId zone, Optional<LocalDateTime> anchor) {
+  public record Alignment(
+      ZoneId zone, Optional<LocalDateTime> anchor, Optional<CalendarPeriod> calendar) {
 
     /**
      * The longest window that can be aligned: a longer one might contain two changes of the clock.
@@ -86,24 +102,40 @@ public record FixedWindowRule(
 
     /** Windows that begin at midnight and follow one another from there. */
     public static Alignment to(ZoneId zone) {
-      return new Alignment(zone, Optional.empty());
+      return new Alignment(zone, Optional.empty(), Optional.empty());
     }
 
     /**
      * Returns windows one of which begins at this local time. For weeks from Monday: {@code
-     * Alignment.to(zone).from(LocalDateTime.of(2024, 1, 1, 0, 0))}.
+     * Alignment.to(zone).from(LocalDateTime.of(2024, 1, 1, 0, 0))}. For months that begin on the
+     * last day of the previous one: {@code
+     * Alignment.to(zone).each(MONTH).from(LocalDateTime.of(2024, 1, 31, 0, 0))}.
      */
     public Alignment from(LocalDateTime beginning) {
-      return new Alignment(zone, Optional.of(beginning));
+      return new Alignment(zone, Optional.of(beginning), calendar);
+    }
+
+    /**
+     * Returns windows that are periods of the calendar. A window begins when the local clock first
+     * reaches its beginning, or passes it where clocks are set forward. So each begins once, and
+     * ends with the next.
+     */
+    public Alignment each(CalendarPeriod period) {
+      return new Alignment(zone, anchor, Optional.of(period));
     }
 
     void requireFits(String rule, Duration window) {
-      if (window.compareTo(MAX_WINDOW) > 0) {
+      if (calendar.isPresent() && !window.equals(calendar.get().longest())) {
         throw new IllegalArgumentException(
-            "The rule '%s' has an aligned window of %s: use 7 days at most"
+            "The rule '%s' has windows of the calendar of %s: use %s for each %s"
+                .formatted(rule, window, calendar.get().longest(), calendar.get()));
+      }
+      if (calendar.isEmpty() && window.compareTo(MAX_WINDOW) > 0) {
+        throw new IllegalArgumentException(
+            "The rule '%s' has an aligned window of %s: use 7 days at most, or a period of the calendar, such as a month"
                 .formatted(rule, window));
       }
-      if (anchor.isEmpty() && DAY.toNanos() % window.toNanos() != 0) {
+      if (calendar.isEmpty() && anchor.isEmpty() && DAY.toNanos() % window.toNanos() != 0) {
         throw new IllegalArgumentException(
             "The rule '%s' has an aligned window of %s, which does not divide a day: use one that does, or set an anchor"
                 .formatted(rule, window));

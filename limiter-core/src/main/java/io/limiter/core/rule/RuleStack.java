@@ -291,9 +291,9 @@ public final class RuleStack {
    * Stacks of one name read and write the same state.
    *
    * <p>The shape is what gives the stored numbers their meaning: of each rule its algorithm and its
-   * window; of a token bucket only the interval, of an aligned window also its zone and its anchor,
-   * and of a {@link CustomRule} the name of its algorithm, its parameters and its memory. The
-   * count, the refill, the name and the order of rules, and the ban are not part of it.
+   * window; of a token bucket only the interval, of an aligned window also its zone, anchor and
+   * calendar, * and of a {@link CustomRule} the name of its algorithm, its parameters and its
+   * memory. The count, the refill, the name and the order of rules, and the ban are not part of it.
    */
   public String name() {
     String known = name;

@@ -3,6 +3,7 @@ package io.limiter.core.state;
 
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.Rule;
@@ -31,13 +32,22 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
   /** Clocks may be set back while an aligned window lasts. */
   private static final long CLOCK_CHANGES_MICROS = MICROSECONDS.convert(Duration.ofHours(2));
 
+  /** They may be while a month lasts, even by a day where a zone crosses the date line. */
+  private static final long DATE_CHANGES_MICROS = MICROSECONDS.convert(Duration.ofDays(1));
+
   static @Nullable Cell unused(Rule rule) {
     return rule instanceof FixedWindowRule fixed ? new WindowCell(fixed, 0, 0, 0) : null;
   }
 
   @Override
   public CellAlgorithm algorithm() {
-    return rule.alignment().isEmpty() ? CellAlgorithm.FIXED_WINDOW : CellAlgorithm.ALIGNED_WINDOW;
+    return rule.alignment()
+        .map(
+            by ->
+                by.calendar().isPresent()
+                    ? CellAlgorithm.CALENDAR_WINDOW
+                    : CellAlgorithm.ALIGNED_WINDOW)
+        .orElse(CellAlgorithm.FIXED_WINDOW);
   }
 
   @Override
@@ -47,6 +57,10 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
       return Cell.doubles(rule.count(), windowMicros);
     }
     Alignment alignment = rule.alignment().get();
+    if (alignment.calendar().isPresent()) {
+      long[] begins = AlignedWindow.begins(alignment, alignment.calendar().get(), wallMicros);
+      return Cell.doubles(rule.count(), begins[0], begins[1], begins[2], begins[3]);
+    }
     long phase = Math.floorMod(AlignedWindow.anchorMicros(alignment), windowMicros);
     ZoneChange change = ZoneChange.nearest(alignment.zone(), wallMicros);
     return Cell.doubles(
@@ -61,7 +75,8 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
   @Override
   public boolean isZoned() {
     return rule.alignment().isPresent()
-        && !rule.alignment().get().zone().getRules().isFixedOffset();
+        && (rule.alignment().get().calendar().isPresent()
+            || !rule.alignment().get().zone().getRules().isFixedOffset());
   }
 
   /** Only the start of a window is stored. */
@@ -95,8 +110,13 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
 
   @Override
   public long memoryMicros() {
-    long windowMicros = MICROSECONDS.convert(rule.window());
-    return rule.alignment().isPresent() ? windowMicros + CLOCK_CHANGES_MICROS : windowMicros;
+    long changesMicros =
+        switch (algorithm()) {
+          case ALIGNED_WINDOW -> CLOCK_CHANGES_MICROS;
+          case CALENDAR_WINDOW -> DATE_CHANGES_MICROS;
+          default -> 0;
+        };
+    return MICROSECONDS.convert(rule.window()) + changesMicros;
   }
 
   @Override
@@ -196,7 +216,8 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
    *
    * <p>A window begins when the local clock reaches its beginning (each time, if that happens
    * twice), or when the clock is changed from another window into it. So a window is longer if the
-   * clock is set back within it, and shorter if it is set forward.
+   * clock is set back within it, and shorter if it is set forward. A period of the calendar begins
+   * once: when the local clock first reaches its beginning, or passes it.
    *
    * @param endMicros the first time after the window
    */
@@ -204,10 +225,45 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
 
     private static final LocalDateTime EPOCH = LocalDateTime.of(1970, 1, 1, 0, 0);
 
+    /** A Monday with which a month, a quarter and a year begin. */
+    private static final LocalDateTime CALENDAR_EPOCH = LocalDateTime.of(2024, 1, 1, 0, 0);
+
     /** Returns the window that contains a time. */
     static AlignedWindow of(Alignment alignment, Duration window, long nowMicros) {
+      if (alignment.calendar().isPresent()) {
+        long[] begins = begins(alignment, alignment.calendar().get(), nowMicros);
+        return new AlignedWindow(begins[1], begins[2]);
+      }
       long lengthMicros = MICROSECONDS.convert(window);
       return of(alignment.zone().getRules(), lengthMicros, anchorMicros(alignment), nowMicros);
+    }
+
+    /**
+     * When periods of the calendar begin: the one before that which contains a time, that one, and
+     * the next two.
+     */
+    static long[] begins(Alignment alignment, CalendarPeriod calendar, long nowMicros) {
+      ZoneRules zone = alignment.zone().getRules();
+      LocalDateTime anchor = alignment.anchor().orElse(CALENDAR_EPOCH);
+      Instant now = Instant.EPOCH.plus(nowMicros, ChronoUnit.MICROS);
+      long index = calendar.indexBefore(anchor, LocalDateTime.ofInstant(now, zone.getOffset(now)));
+      long[] begins = new long[4];
+      for (int i = 0; i < 4; i++) {
+        begins[i] = firstMicros(zone, calendar.begin(anchor, index + i));
+      }
+      for (long next = index + 4; begins[2] <= nowMicros; next++) {
+        System.arraycopy(begins, 1, begins, 0, 3);
+        begins[3] = firstMicros(zone, calendar.begin(anchor, next));
+      }
+      return begins;
+    }
+
+    /** When the local clock first shows a time, or is set forward beyond it. */
+    private static long firstMicros(ZoneRules zone, LocalDateTime local) {
+      ZoneOffsetTransition change = zone.getTransition(local);
+      return change != null && change.isGap()
+          ? atMicros(change)
+          : ChronoUnit.MICROS.between(Instant.EPOCH, local.toInstant(zone.getOffset(local)));
     }
 
     /** A local time at which a window begins. */

@@ -5,6 +5,7 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.model.ZoneWindows;
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
 import java.time.Duration;
 import java.time.Instant;
@@ -55,6 +56,57 @@ class AlignedWindowTest {
       }
     }
     assertThat(checked).isGreaterThan(100);
+  }
+
+  /**
+   * Zones whose clocks are changed at midnight, before it, by half an hour and by two; one that
+   * left out a day; and two that never change.
+   */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Europe/Berlin",
+        "Australia/Lord_Howe",
+        "America/St_Johns",
+        "America/Santiago",
+        "America/Havana",
+        "Asia/Beirut",
+        "Asia/Kathmandu",
+        "Antarctica/Troll",
+        "Pacific/Apia",
+        "UTC"
+      })
+  void everyTimeOfTwentyYearsIsInThePeriodThatCalendarsShow(String name) {
+    ZoneId zone = ZoneId.of(name);
+    for (CalendarPeriod period : CalendarPeriod.values()) {
+      Alignment plain = Alignment.to(zone).each(period);
+      LocalDateTime last = LocalDateTime.of(2024, 2, 29, random.nextInt(24), 30);
+      for (Alignment alignment :
+          List.of(
+              plain,
+              plain.from(LocalDateTime.of(2023, 12, 31, 0, 0)),
+              plain.from(last),
+              plain.from(LocalDateTime.of(2050, 5, 30, 2, 30)))) {
+        long end = ChronoUnit.MICROS.between(Instant.EPOCH, Instant.parse("2030-01-01T00:00:00Z"));
+        long time = ChronoUnit.MICROS.between(Instant.EPOCH, Instant.parse("2009-12-31T23:59:00Z"));
+        int checked = 0;
+        while (time < end) {
+          assertAgree(alignment, period.longest(), time);
+          // The next boundary, and times between boundaries.
+          time =
+              checked++ % 3 > 0
+                  ? new ZoneWindows(alignment, period.longest()).end(time)
+                  : time + random.nextLong(MICROSECONDS.convert(period.longest()));
+        }
+        assertThat(checked).isGreaterThan(20);
+        for (Instant change : changes(zone)) {
+          for (Instant near : timesAround(change, Duration.ofHours(36))) {
+            assertAgree(
+                alignment, period.longest(), ChronoUnit.MICROS.between(Instant.EPOCH, near));
+          }
+        }
+      }
+    }
   }
 
   private static List<Instant> changes(ZoneId zone) {

@@ -8,6 +8,7 @@ import io.limiter.core.StoreException;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
@@ -29,6 +30,9 @@ public final class RedisFailures {
   /** Redis before 7 embeds the error of a command in an error of the script. */
   private static final Pattern CODE_IN_SCRIPT =
       Pattern.compile("ERR [^\n]{0,160}?user_script: ?\\d+: -?([A-Z]+) ");
+
+  /** The reply of {@code fixed-window.lua} to a plan without the window of a key's time. */
+  private static final Pattern PERIOD = Pattern.compile("PERIOD (\\d{1,10})\\b.*");
 
   /**
    * What an error reply of a server or a proxy means, if its code alone does not show that. The
@@ -199,6 +203,14 @@ public final class RedisFailures {
   /** Whether the keys of the command are in several slots, so that nothing ran. */
   public static boolean isCrossSlot(Throwable failure) {
     return isReply(failure, "CROSSSLOT");
+  }
+
+  /** The time of a key for which the plan of a call had no window; empty for other failures. */
+  public static OptionalLong periodMicros(Throwable failure) {
+    Matcher period = PERIOD.matcher(String.valueOf(failure.getMessage()));
+    return failure instanceof RedisCommandExecutionException && period.matches()
+        ? OptionalLong.of(Long.parseLong(period.group(1)) * 1_000_000)
+        : OptionalLong.empty();
   }
 
   /** Whether another node of a Cluster has the key. */

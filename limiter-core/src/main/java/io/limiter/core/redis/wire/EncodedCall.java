@@ -210,6 +210,18 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
     return arguments;
   }
 
+  /**
+   * The arguments after the keys, as if this process's clock showed another time; see {@code
+   * fixed-window.lua}.
+   */
+  public byte[][] argumentsAt(long micros) {
+    byte[][] others = arguments.clone();
+    for (int i = 0; i < stacks.length; i++) {
+      others[2 * i] = stacks[i].argumentAt(micros, arguments[2 * i]);
+    }
+    return others;
+  }
+
   /** How calls share commands; null if this one goes alone. */
   public @Nullable DecisionBatching batching() {
     return batching;

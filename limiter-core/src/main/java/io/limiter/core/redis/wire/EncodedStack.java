@@ -216,6 +216,13 @@ public final class EncodedStack {
         : with(known.plan, code(mode, charge.observed()), charge.cost());
   }
 
+  /** The same plan argument, as if this process's clock showed another time. */
+  byte[] argumentAt(long micros, byte[] argument) {
+    byte[] plan = new Encoded(micros).plan;
+    System.arraycopy(argument, 0, plan, 0, 1 + 4); // the mode and the cost
+    return plan;
+  }
+
   /** The plan argument that takes units of a lease. */
   byte[] argumentOfLease(int units) {
     return with(current().plan, LEASE, units);
