@@ -2,17 +2,32 @@
 package io.limiter.core;
 
 import static io.limiter.core.StoreHarness.call;
+import static io.limiter.core.StoreHarness.micros;
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.model.ZoneWindows;
 import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.store.LimitStore;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
+import java.time.zone.ZoneOffsetTransition;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Aligned fixed windows, including days on which clocks are changed. */
 public interface AlignedWindowContract extends StoreHarness {
@@ -178,6 +193,93 @@ public interface AlignedWindowContract extends StoreHarness {
     assertThat(acquire(call).retryAfter()).contains(TICK);
     advance(TICK);
     assertEndsIn(call, length);
+  }
+
+  /**
+   * All periods at once: in each month its beginning, a day, a change of clocks, and the
+   * microsecond before each. Each rule has counted what was admitted since its period began by
+   * java.time.
+   */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Europe/Berlin",
+        "Australia/Lord_Howe",
+        "America/St_Johns",
+        "America/Santiago",
+        "America/Havana",
+        "Asia/Beirut",
+        "Asia/Kathmandu",
+        "Antarctica/Troll",
+        "Pacific/Apia",
+        "UTC"
+      })
+  default void twentyYearsOfACalendarAreThoseOfJavaTime(String name) {
+    ZoneId zone = ZoneId.of(name);
+    Random random = new Random(name.hashCode());
+    List<Alignment> alignments =
+        Stream.of(CalendarPeriod.values()).map(Alignment.to(zone)::each).toList();
+    LocalDateTime last = LocalDateTime.of(2024, 1, 31, 2, 30);
+    alignments =
+        Stream.concat(alignments.stream(), Stream.of(alignments.get(2).from(last))).toList();
+    List<Rule> rules = new ArrayList<>();
+    List<ZoneWindows> windows = new ArrayList<>();
+    for (Alignment alignment : alignments) {
+      CalendarPeriod each = alignment.calendar().orElseThrow();
+      rules.add(
+          FixedWindowRule.of(1_000_000, Duration.ofDays(1))
+              .alignedTo(alignment)
+              .withName(each + "-" + rules.size()));
+      windows.add(new ZoneWindows(alignment, each.longest()));
+    }
+    LimitRequest call = call(rules.toArray(Rule[]::new));
+    SortedSet<Long> times = new TreeSet<>();
+    long begin = micros(Instant.EPOCH, Instant.parse("2009-12-15T00:00:00Z"));
+    for (int month = 0; month < 241; month++) {
+      ZoneWindows some = windows.get(random.nextInt(windows.size()));
+      ZoneOffsetTransition change =
+          zone.getRules().nextTransition(Instant.EPOCH.plus(begin, ChronoUnit.MICROS));
+      long end = windows.get(2).end(begin);
+      long within = begin + random.nextLong(end - begin);
+      times.addAll(List.of(end - 1, end, some.end(within) - 1, some.end(within), within));
+      if (change != null) {
+        long at = micros(Instant.EPOCH, change.getInstant());
+        times.addAll(List.of(at - 1, at, windows.get(0).end(at) - 1, windows.get(0).end(at)));
+      }
+      begin = end;
+    }
+    long[] begins = new long[rules.size()];
+    long[] used = new long[rules.size()];
+    for (long time : times) {
+      at(Instant.EPOCH.plus(time, ChronoUnit.MICROS));
+      Verdict verdict = acquire(call);
+      for (int r = 0; r < begins.length; r++) {
+        long began = windows.get(r).begin(time);
+        used[r] = began == begins[r] ? used[r] + 1 : 1;
+        begins[r] = began;
+        RuleVerdict read = verdict.rules().get(r);
+        assertThat(1_000_000 - read.remaining())
+            .as("%s at %s", rules.get(r), now())
+            .isEqualTo(used[r]);
+        assertThat(MICROSECONDS.convert(read.resetAfter()))
+            .as("the rest of %s at %s", rules.get(r), now())
+            .isEqualTo(windows.get(r).end(time) - time);
+      }
+    }
+    assertThat(times).hasSizeGreaterThan(900);
+  }
+
+  @Test
+  default void aLeaseEndsWithItsMonth() {
+    LimitRequest call =
+        call(FixedWindowRule.aligned(3, CalendarPeriod.MONTH, ZoneId.of("Europe/Berlin")));
+    at("2024-10-31T22:59:57Z");
+    LimitStore.Grant grant =
+        store().lease(call.withCost(2), SECOND.multipliedBy(10)).toCompletableFuture().join();
+    assertThat(grant.micros()).isEqualTo(3_000_000);
+    assertThat(remaining(call)).isEqualTo(1);
+    advance(SECOND.multipliedBy(3));
+    assertThat(remaining(call)).isEqualTo(3);
   }
 
   @Test

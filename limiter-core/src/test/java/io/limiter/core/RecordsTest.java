@@ -96,7 +96,7 @@ class RecordsTest {
             () ->
                 FixedWindowRule.of(1, Duration.ofDays(8))
                     .alignedTo(Alignment.to(zone).from(monday)),
-            "The rule '1-per-691200s' has an aligned window of PT192H: use 7 days at most"),
+            "The rule '1-per-691200s' has an aligned window of PT192H: use 7 days at most, or a period of the calendar, such as a month"),
         rejected(
             () -> week.alignedTo(Alignment.to(zone).from(monday.plusNanos(1))),
             "The rule '1-per-604800s' has the anchor 2024-01-01T00:00:00.000000001: use whole microseconds"),

@@ -20,6 +20,8 @@ import io.limiter.core.Policy;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.redis.wire.DecisionScripts;
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
@@ -29,6 +31,7 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -246,6 +249,28 @@ class BatchedDecisionsTest {
     assertThat(evalsha()).isEqualTo(1);
     // The connection is in step.
     assertThat(joined(together(store, subjects(18).subList(16, 18)))).allMatch(Verdict::allowed);
+  }
+
+  /** The others of the command are decided by it; the one with the wrong periods is sent again. */
+  @Test
+  void aCallWhosePeriodsAreThoseOfAnotherClockIsDecidedAlone() {
+    RedisSettings settings = new RedisSettings(RedisSettings.DEFAULT_PREFIX, DEADLINE);
+    RedisStore store =
+        new RedisStore(
+            connections(settings),
+            settings,
+            DecisionScripts.load(),
+            new NodeBreakers(),
+            () -> System.currentTimeMillis() * 1_000 - Duration.ofDays(40).toNanos() / 1_000);
+    opened.add(store);
+    List<LimitRequest> calls = new ArrayList<>(subjects(3));
+    calls.add(call("daily", FixedWindowRule.aligned(3, CalendarPeriod.DAY, ZoneId.of("UTC"))));
+    calls.add(call("last", rule(100, HOUR)));
+    assertThat(joined(together(store, calls)))
+        .allSatisfy(verdict -> assertThat(verdict.allowed()).isTrue());
+    calls.forEach(one -> assertThat(admin.exists(name(one))).isEqualTo(1));
+    assertThat(joined(together(store, List.of(calls.get(3)))).get(0).rules().get(0).remaining())
+        .isEqualTo(1);
   }
 
   /** Redis rejects each first write; no call of the batch takes a unit. */

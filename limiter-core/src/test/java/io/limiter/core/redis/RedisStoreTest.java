@@ -11,6 +11,7 @@ import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitStoreContract;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
@@ -19,9 +20,11 @@ import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -72,6 +75,55 @@ class RedisStoreTest implements LimitStoreContract, RedisHarness {
   @Override
   public TestRedis redis() {
     return redis;
+  }
+
+  /** A plan has the periods around the clock of the process; the call is sent again with others. */
+  @ParameterizedTest
+  @ValueSource(strings = {"-P400D", "-P2D", "P2D", "P400D"})
+  void periodsAreThoseOfRedisWhateverTheClockOfTheProcessShows(Duration ahead) {
+    Rule daily = FixedWindowRule.aligned(3, CalendarPeriod.DAY, ZoneId.of("Europe/Berlin"));
+    LimitRequest call = call(daily, rule(100, HOUR));
+    at("2024-02-29T22:59:59Z");
+    try (RedisStore other = redis.storeOfProcess(ahead)) {
+      acquire(2, call);
+      LimitRequest guarded = call.and(call("another", daily));
+      assertThat(join(other.decide(guarded, Mode.ACQUIRE)).allowed()).isTrue();
+      assertThat(join(other.decide(call, Mode.ACQUIRE)).retryAfter()).contains(SECOND);
+      assertThat(join(other.decide(call, Mode.PEEK)).rules().get(0).remaining()).isZero();
+      advance(SECOND);
+      Verdict taken = join(other.decide(call, Mode.ACQUIRE));
+      assertThat(taken.rules().get(0).remaining()).isEqualTo(2);
+      assertThat(refund(taken)).isEqualTo(1);
+      LimitRequest alone = call("a third", daily);
+      assertThat(join(other.lease(alone.withCost(2), SECOND)).isGranted()).isTrue();
+      assertThat(remaining(alone)).isEqualTo(1);
+    }
+  }
+
+  /** The time of a value continues from its last write. */
+  @Test
+  void aClockThatIsSetBackByAMonthBeginsNoPeriodAgain() {
+    LimitRequest call = call(FixedWindowRule.aligned(3, CalendarPeriod.DAY, ZoneId.of("UTC")));
+    at("2024-03-31T12:00:00Z");
+    acquire(2, call);
+    at("2024-03-01T12:00:00Z");
+    acquire(call);
+    assertThat(acquire(call).retryAfter()).contains(HOUR.multipliedBy(12));
+    advance(HOUR.multipliedBy(12));
+    assertAllowed(call);
+  }
+
+  private static <T> T join(CompletionStage<T> answer) {
+    return answer.toCompletableFuture().join();
+  }
+
+  /** As long as the longest period, and a day in which clocks may be set back. */
+  @ParameterizedTest
+  @CsvSource({"DAY, 48", "MONTH, 768", "YEAR, 8808"})
+  void aPeriodOfTheCalendarIsKeptUntilItsEnd(CalendarPeriod period, long hours) {
+    LimitRequest call = call(FixedWindowRule.aligned(3, period, ZoneId.of("Europe/Berlin")));
+    assertAllowed(call);
+    assertLives(call.charge(0), HOUR.multipliedBy(hours));
   }
 
   /** Until the last possible departure, also of a call that takes several. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisClient;
@@ -25,6 +26,7 @@ import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 
 /**
@@ -116,7 +118,21 @@ public final class TestRedis implements AutoCloseable {
         () -> clock);
   }
 
+  /**
+   * A store in a process whose clock differs from that of Redis.
+   *
+   * @param ahead by how much it is ahead
+   */
+  RedisStore storeOfProcess(Duration ahead) {
+    DecisionScripts scripts = DecisionScripts.load();
+    return store(scripts, scripts.decide(), () -> clock + MICROSECONDS.convert(ahead));
+  }
+
   private RedisStore store(DecisionScripts scripts, RedisScript deciding) {
+    return store(scripts, deciding, () -> clock);
+  }
+
+  private RedisStore store(DecisionScripts scripts, RedisScript deciding, LongSupplier wallMicros) {
     String decide = decide(deciding);
     String refund = clocked(scripts.refund());
     String renew =
@@ -134,7 +150,7 @@ public final class TestRedis implements AutoCloseable {
                 RedisScript.of(renew),
                 scripts.algorithms()),
             new NodeBreakers(),
-            () -> clock);
+            wallMicros);
     // Scripts that are loaded are not sent a second time, which would be out of order.
     commands().scriptLoad(bytes(decide));
     commands().scriptLoad(bytes(refund));
