@@ -5,6 +5,7 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
@@ -260,6 +261,9 @@ public interface ChangedRulesContract extends StoreHarness {
             List.of(FixedWindowRule.of(10, MINUTE)),
             List.of(FixedWindowRule.aligned(10, MINUTE, ZoneId.of("UTC"))),
             List.of(FixedWindowRule.aligned(10, MINUTE, ZoneId.of("Europe/Berlin"))),
+            List.of(FixedWindowRule.aligned(10, CalendarPeriod.MONTH, ZoneId.of("UTC"))),
+            List.of(FixedWindowRule.aligned(10, CalendarPeriod.MONTH, ZoneId.of("Asia/Tokyo"))),
+            List.of(FixedWindowRule.aligned(10, CalendarPeriod.DAY, ZoneId.of("UTC"))),
             List.of(SlidingWindowCounterRule.of(10, MINUTE)),
             List.of(TokenBucketRule.of(10, 10, MINUTE)),
             List.of(TokenBucketRule.of(10, 10, MINUTE).byInterval()),

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.CustomAlgorithm;
@@ -97,6 +98,14 @@ class RecordsTest {
                 FixedWindowRule.of(1, Duration.ofDays(8))
                     .alignedTo(Alignment.to(zone).from(monday)),
             "The rule '1-per-691200s' has an aligned window of PT192H: use 7 days at most, or a period of the calendar, such as a month"),
+        rejected(
+            () ->
+                new FixedWindowRule(
+                    "r",
+                    1,
+                    Duration.ofDays(30),
+                    Optional.of(Alignment.to(zone).each(CalendarPeriod.MONTH))),
+            "The rule 'r' has windows of the calendar of PT720H: use PT744H for each month"),
         rejected(
             () -> week.alignedTo(Alignment.to(zone).from(monday.plusNanos(1))),
             "The rule '1-per-604800s' has the anchor 2024-01-01T00:00:00.000000001: use whole microseconds"),
@@ -369,6 +378,8 @@ class RecordsTest {
     assertThat(SlidingWindowCounterRule.of(10, MINUTE).name()).isEqualTo("10-per-60s");
     assertThat(FixedWindowRule.aligned(10, MINUTE, ZoneId.of("UTC")).name())
         .isEqualTo("10-per-60s");
+    assertThat(FixedWindowRule.aligned(10, CalendarPeriod.QUARTER, ZoneId.of("UTC")).name())
+        .isEqualTo("10-per-quarter");
     assertThat(TokenBucketRule.of(20, 5, MINUTE).name()).isEqualTo("20-at-5-per-60s");
     assertThat(TURNS.name()).isEqualTo("2-per-1s-queue-10");
     assertThat(IN_FLIGHT.name()).isEqualTo("3-in-flight");

@@ -8,6 +8,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
@@ -44,6 +45,15 @@ final class RulesFromCode {
             FixedWindowRule.aligned(1_000, Duration.ofDays(1), berlin),
             FixedWindowRule.of(5_000, Duration.ofDays(7)) // weeks from Monday
                 .alignedTo(Alignment.to(berlin).from(LocalDateTime.parse("2024-01-01T00:00"))));
+
+    Policy translations =
+        Policy.of("translations", FixedWindowRule.aligned(100_000, CalendarPeriod.MONTH, berlin));
+    FixedWindowRule fromTheLastDay =
+        FixedWindowRule.aligned(100_000, CalendarPeriod.MONTH, berlin)
+            .alignedTo(
+                Alignment.to(berlin)
+                    .each(CalendarPeriod.MONTH)
+                    .from(LocalDateTime.parse("2024-01-31T00:00")));
 
     Policy thumbnails = Policy.of("thumbnails", TokenBucketRule.of(20, 5, Duration.ofSeconds(1)));
     TokenBucketRule slow =

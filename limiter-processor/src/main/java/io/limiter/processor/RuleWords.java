@@ -3,6 +3,8 @@ package io.limiter.processor;
 
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
@@ -36,7 +38,7 @@ final class RuleWords {
           "%s %s in %s, by an algorithm of the service"
               .formatted(own.count(), units, time(own.window()));
     } else {
-      numbers = "%s %s in %s".formatted(rule.count(), units, time(rule.window()));
+      numbers = "%s %s in %s".formatted(rule.count(), units, window(rule));
     }
     return numbers + " for " + subject(planned.source());
   }
@@ -75,6 +77,16 @@ final class RuleWords {
       }
       case RESOLVER -> "each caller";
     };
+  }
+
+  private static String window(Rule rule) {
+    return rule instanceof FixedWindowRule fixed
+        ? fixed
+            .alignment()
+            .flatMap(Alignment::calendar)
+            .map(each -> "each " + each)
+            .orElseGet(() -> time(rule.window()))
+        : time(rule.window());
   }
 
   private static String time(Duration time) {

@@ -40,6 +40,7 @@ final class Compilation {
       """
       package compiled;
       import io.limiter.core.Verdict;
+      import io.limiter.core.rule.CalendarPeriod;
       import io.limiter.micronaut.annotation.*;
       import io.micronaut.context.annotation.*;
       import io.micronaut.core.annotation.Introspected;

@@ -116,6 +116,9 @@ class MistakesTest {
             "@NoRateLimit @RateRule void call() {}",
             "one contradicts the other: remove one of them"),
         arguments(
+            "@RateRule(time = 7, fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH)) void call() {}",
+            "@RateRule.time = 7 SECONDS: the window is a month: remove it"),
+        arguments(
             "@RateRule(time = 7, timeUnit = TimeUnit.HOURS, fixedWindow = @FixedWindow(aligned = true)) void call() {}",
             "which does not divide a day"));
   }

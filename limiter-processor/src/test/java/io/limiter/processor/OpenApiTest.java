@@ -41,13 +41,16 @@ class OpenApiTest {
             @Get("/items")
             @RateRule(count = 10, time = 60)
             @RateRule(count = 500, time = 1, limitType = LimitType.GLOBAL, name = "for-all")
+            @RateRule(count = 9_000, fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH))
             List<String> items() { return List.of(); }
             """);
     assertThat(in(operation, "x-rate-limits"))
         .isEqualTo(
             Map.of(
                 "10-per-60s", "10 calls in 60 s for each client address, as annotated",
-                "for-all", "500 calls in 1 s for all callers together, as annotated"));
+                "for-all", "500 calls in 1 s for all callers together, as annotated",
+                "9000-per-month",
+                    "9000 calls in each month for each client address, as annotated"));
     assertThat(in(operation, "responses")).containsOnlyKeys("200", "429");
     assertThat(in(operation, "responses", "200", "content")).containsKey("application/json");
     Map<String, Object> denied = in(operation, "responses", "429");

@@ -23,6 +23,7 @@ class ValidUsagesTest {
         "@RateLimiter(value = \"${policy}\", key = \"${key}\", header = \"${header}\", cost = \"${cost}\", code = \"${code}\", message = \"${message}\", rules = @RateRule(name = \"${name:a b}\")) void call() {}",
         "@RateRule(name = \"${a}\", time = 1) @RateRule(name = \"${b}\", time = 2) void call() {}",
         "@RateRule(time = 7, timeUnit = TimeUnit.DAYS, fixedWindow = @FixedWindow(zone = \"${zone}\", anchor = \"${anchor}\")) void call() {}",
+        "@RateRule(fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH, zone = \"${zone}\")) void call() {}",
         "@RateLimiter(condition = \"outsiders\", rules = @RateRule) void call() {}",
         "@RateLimiter(condition = \"#{!draft}\", rules = @RateRule) void call(boolean draft) {}",
         "@RateLimiter(message = \"{sms.too-many}\", rules = @RateRule) void call() {}",

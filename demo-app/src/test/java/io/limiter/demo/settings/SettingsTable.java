@@ -948,6 +948,15 @@ final class SettingsTable {
         "1h",
         "fixed-window",
         Map.of("aligned", true));
+    member(
+        Kind.POLICIES,
+        "rules[0].fixed-window.calendar",
+        "month",
+        field("RateLimit-Policy"),
+        "\"3-per-month\";q=3;w=2678400",
+        "\"3-per-60s\";q=3;w=60",
+        "rules",
+        List.of(Map.of("count", 3)));
     ofRule(
         "token-bucket.refill",
         1,

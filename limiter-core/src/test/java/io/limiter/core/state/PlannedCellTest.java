@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.limiter.core.FadingCounter;
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
@@ -101,6 +102,24 @@ class PlannedCellTest {
         .containsExactly(10, 24 * HOUR, 0, 2 * HOUR, autumn, HOUR);
   }
 
+  /** The month before, that of the clock, and the two after. */
+  @Test
+  void aPeriodOfTheCalendarGetsFourBeginnings() {
+    Rule monthly = FixedWindowRule.aligned(10, CalendarPeriod.MONTH, ZoneId.of("Europe/Berlin"));
+    Cell cell = Cell.unused(monthly);
+
+    assertThat(cell.algorithm()).isEqualTo(CellAlgorithm.CALENDAR_WINDOW);
+    assertThat(cell.isZoned()).isTrue();
+    assertThat(cell.plan(monthly, micros("2024-03-31T22:00:00Z")))
+        .containsExactly(
+            10,
+            micros("2024-02-29T23:00:00Z"),
+            micros("2024-03-31T22:00:00Z"),
+            micros("2024-04-30T22:00:00Z"),
+            micros("2024-05-31T22:00:00Z"));
+    assertThat(cell.memoryMicros()).isEqualTo(32 * 24 * HOUR);
+  }
+
   private static long micros(String time) {
     return Instant.parse(time).getEpochSecond() * 1_000_000;
   }
@@ -125,7 +144,7 @@ class PlannedCellTest {
   void algorithmsHaveNumbersOfTheirOwn() {
     assertThat(CellAlgorithm.values())
         .extracting(CellAlgorithm::number)
-        .containsExactly(4, 2, 3, 1, 5, 6, 64);
+        .containsExactly(4, 2, 3, 7, 1, 5, 6, 64);
   }
 
   @Test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.annotation;
 
+import io.limiter.core.rule.CalendarPeriod;
 import java.lang.annotation.Documented;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -15,7 +16,11 @@ import java.lang.annotation.Target;
  *     fixedWindow = @FixedWindow(zone = "Europe/Berlin"))
  * }</pre>
  *
- * <p>No aligned window may be longer than 7 days.
+ * <p>An aligned window is at most 7 days long. Longer ones are those of the {@link #calendar}:
+ *
+ * <pre>{@code
+ * @RateRule(count = 100_000, fixedWindow = @FixedWindow(calendar = MONTH, zone = "Europe/Berlin"))
+ * }</pre>
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
@@ -24,8 +29,8 @@ public @interface FixedWindow {
 
   /**
    * Whether windows begin at full seconds, minutes, hours or days. Not by default, unless {@link
-   * #zone} or {@link #anchor} is set, which imply it. A window that does not divide a day needs an
-   * {@link #anchor}.
+   * #zone}, {@link #anchor} or {@link #calendar} is set, which imply it. A window that does not
+   * divide a day needs an {@link #anchor}.
    */
   boolean aligned() default false;
 
@@ -37,7 +42,16 @@ public @interface FixedWindow {
 
   /**
    * A local time at which some aligned window begins, such as {@code 2024-01-01T00:00} for weeks
-   * from Monday. By default any midnight.
+   * from Monday. By default any midnight; with a {@link #calendar} that of a Monday, a first of the
+   * month or the first of January. {@code 2024-01-31T00:00} begins months on the 31st, or on the
+   * last day of a month that has none.
    */
   String anchor() default "";
+
+  /**
+   * The period of the calendar that is a window, in place of {@link RateRule#time}: a day, a week,
+   * a month, a quarter or a year. It has as many hours as the zone's clocks make of it. One at
+   * most; none by default.
+   */
+  CalendarPeriod[] calendar() default {};
 }

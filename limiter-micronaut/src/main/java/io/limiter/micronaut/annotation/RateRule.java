@@ -50,7 +50,7 @@ public @interface RateRule {
    * Length of the interval, in {@link #timeUnit}s; for a token bucket, the interval in which {@link
    * TokenBucket#refill} tokens are added; for a concurrency limit, the time after which a permit
    * expires. 60 by default, and 30 seconds for a permit; from 1 ms to 366 days, and 1 second to 1
-   * hour for a permit.
+   * hour for a permit. A {@link FixedWindow#calendar} has its own.
    */
   long time() default 60;
 

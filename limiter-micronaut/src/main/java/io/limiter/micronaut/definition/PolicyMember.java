@@ -2,6 +2,7 @@
 package io.limiter.micronaut.definition;
 
 import io.limiter.core.resilience.Fallback;
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.Counts;
@@ -113,6 +114,8 @@ public final class PolicyMember<T> {
   public static final PolicyMember<Boolean> ALIGNED = flag(RULE, "fixed-window.aligned").in(HOW);
   public static final PolicyMember<String> ZONE = text(RULE, "fixed-window.zone").in(HOW);
   public static final PolicyMember<String> ANCHOR = text(RULE, "fixed-window.anchor").in(HOW);
+  public static final PolicyMember<CalendarPeriod> CALENDAR =
+      word(RULE, "fixed-window.calendar", CalendarPeriod.class).in(HOW);
   public static final PolicyMember<Long> REFILL = number(RULE, "token-bucket.refill").in(HOW);
   public static final PolicyMember<Boolean> GREEDY = flag(RULE, "token-bucket.greedy").in(HOW);
   public static final PolicyMember<Long> INITIAL = number(RULE, "token-bucket.initial").in(HOW);
@@ -270,9 +273,12 @@ public final class PolicyMember<T> {
 
   /**
    * Whether a change that has this member replaces another one. The other parameters of the same
-   * algorithm stay.
+   * algorithm stay. A period of the calendar has its own length.
    */
   boolean replaces(PolicyMember<?> other) {
+    if (this == TIME || other == TIME) {
+      return this == CALENDAR || other == CALENDAR;
+    }
     return !family.isEmpty()
         && family.equals(other.family)
         && !(family.equals(HOW) && group().equals(other.group()));

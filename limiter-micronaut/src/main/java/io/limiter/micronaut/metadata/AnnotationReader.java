@@ -344,6 +344,14 @@ final class AnnotationReader {
       if (raw instanceof double[]) {
         return Arrays.stream(annotation.doubleValues(own)).boxed().toList();
       }
+      if (raw instanceof String[] words) { // a word that has no default
+        if (words.length > 1) {
+          throw origin(own, written(raw)).mistake("only one is possible: remove the others");
+        }
+        return words.length == 0
+            ? null
+            : member.read(words[0], origin(own, words[0]), ConversionService.SHARED).value();
+      }
       return annotation.get(own, member.type()).orElse(null);
     }
 

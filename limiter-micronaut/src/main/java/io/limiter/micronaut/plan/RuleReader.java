@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
@@ -334,8 +335,14 @@ public final class RuleReader {
   }
 
   private FixedWindowRule fixedWindow(MemberSet rule, long count, Duration window) {
-    FixedWindowRule unaligned = FixedWindowRule.of(count, window);
     Optional<Alignment> alignment = alignment(rule);
+    Optional<CalendarPeriod> calendar = rule.get(PolicyMember.CALENDAR);
+    if (calendar.isPresent()) {
+      rule.reject(PolicyMember.TIME, "the window is a %s: remove it".formatted(calendar.get()));
+      Alignment by = alignment.orElseThrow();
+      return FixedWindowRule.aligned(count, calendar.get(), by.zone()).alignedTo(by);
+    }
+    FixedWindowRule unaligned = FixedWindowRule.of(count, window);
     try {
       return alignment.map(unaligned::alignedTo).orElse(unaligned);
     } catch (IllegalArgumentException e) {
@@ -348,15 +355,20 @@ public final class RuleReader {
 
   private Optional<Alignment> alignment(MemberSet rule) {
     if (rule.isFalse(PolicyMember.ALIGNED)) {
-      for (PolicyMember<?> member : List.of(PolicyMember.ZONE, PolicyMember.ANCHOR)) {
+      for (PolicyMember<?> member :
+          List.of(PolicyMember.ZONE, PolicyMember.ANCHOR, PolicyMember.CALENDAR)) {
         rule.reject(member, "only aligned windows have it: write aligned = true, or remove it");
       }
       return Optional.empty();
     }
     Optional<ZoneId> zone = rule.find(PolicyMember.ZONE).map(RuleReader::zone);
     Optional<LocalDateTime> anchor = rule.find(PolicyMember.ANCHOR).map(RuleReader::anchor);
-    return rule.isTrue(PolicyMember.ALIGNED) || zone.isPresent() || anchor.isPresent()
-        ? Optional.of(new Alignment(zone.orElseGet(configuration::zone), anchor))
+    Optional<CalendarPeriod> calendar = rule.get(PolicyMember.CALENDAR);
+    return rule.isTrue(PolicyMember.ALIGNED)
+            || zone.isPresent()
+            || anchor.isPresent()
+            || calendar.isPresent()
+        ? Optional.of(new Alignment(zone.orElseGet(configuration::zone), anchor, calendar))
         : Optional.empty();
   }
 

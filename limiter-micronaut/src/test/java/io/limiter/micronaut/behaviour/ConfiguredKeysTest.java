@@ -124,6 +124,8 @@ class ConfiguredKeysTest {
         "plain.rules.r.subject=tenants           | /k/plain   | X-Tenant: a 200, X-Tenant: a 200, X-Tenant: b 200, X-Tenant: a 429 | -",
         "plain.rules.r.fixed-window.aligned=true;plain.rules.r.time=1h | /k/plain | 200, 200, 429  | -",
         "plain.rules.r.fixed-window.aligned=true;plain.rules.r.fixed-window.zone=Asia/Tokyo;plain.rules.r.time=24h | /k/plain | 200, 200, 429 | -",
+        "plain.rules.r.fixed-window.calendar=month | /k/plain | 200, 200, 429                      | w=2678400",
+        "plain.rules.r.fixed-window.calendar=week;plain.rules.r.fixed-window.zone=Asia/Tokyo | /k/plain | 200, 200, 429 | w=604800",
         "plain.rules.r.token-bucket.refill=1;plain.rules.r.token-bucket.initial=1;plain.rules.r.time=1h | /k/plain | 200, 429 | -",
         "plain.rules.r.token-bucket.refill=1;plain.rules.r.token-bucket.greedy=false;plain.rules.r.time=1h | /k/plain | 200, 200, 429 | -",
         "plain.rules.r.leaky-bucket.queue=1;plain.rules.r.leaky-bucket.max-wait=2s;plain.rules.r.leaky-bucket.fair=false;plain.rules.r.time=1s | /k/plain | 200, 200 | -",

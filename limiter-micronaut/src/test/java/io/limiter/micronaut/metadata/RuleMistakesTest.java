@@ -4,6 +4,7 @@ package io.limiter.micronaut.metadata;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.micronaut.annotation.Algorithm;
@@ -151,7 +152,7 @@ class RuleMistakesTest extends MistakesContract {
     void sevenMinutes() {}
 
     @Mistake(
-        "@RateRule.time = 8 DAYS: The rule '10-per-691200s' has an aligned window of PT192H: use 7 days at most")
+        "@RateRule.time = 8 DAYS: The rule '10-per-691200s' has an aligned window of PT192H: use 7 days at most, or a period of the calendar, such as a month")
     @RateRule(
         time = 8,
         timeUnit = TimeUnit.DAYS,
@@ -178,6 +179,23 @@ class RuleMistakesTest extends MistakesContract {
         "@RateRule.fixedWindow.zone = UTC: only aligned windows have it: write aligned = true, or remove it")
     @RateRule(fixedWindow = @FixedWindow(aligned = false, zone = "UTC"))
     void zoneUnaligned() {}
+
+    @Mistake("@RateRule.time = 30 DAYS: the window is a month: remove it")
+    @RateRule(
+        time = 30,
+        timeUnit = TimeUnit.DAYS,
+        fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH))
+    void monthOfThirtyDays() {}
+
+    @Mistake(
+        "@RateRule.fixedWindow.calendar = WEEK, MONTH: only one is possible: remove the others")
+    @RateRule(fixedWindow = @FixedWindow(calendar = {CalendarPeriod.WEEK, CalendarPeriod.MONTH}))
+    void weekAndMonth() {}
+
+    @Mistake(
+        "@RateRule.fixedWindow.calendar = DAY: only aligned windows have it: write aligned = true, or remove it")
+    @RateRule(fixedWindow = @FixedWindow(aligned = false, calendar = CalendarPeriod.DAY))
+    void calendarUnaligned() {}
 
     @Mistake({"@RateRule.fixedWindow.anchor = 2024", "only aligned windows have it"})
     @RateRule(fixedWindow = @FixedWindow(aligned = false, anchor = "2024-01-01T00:00"))

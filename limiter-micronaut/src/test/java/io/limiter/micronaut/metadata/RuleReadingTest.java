@@ -3,6 +3,7 @@ package io.limiter.micronaut.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
@@ -93,6 +94,22 @@ class RuleReadingTest {
   }
 
   @Test
+  void windowsMayBePeriodsOfTheCalendar() {
+    ZoneId utc = ZoneId.of("UTC");
+    assertThat(rules("periods"))
+        .containsExactly(
+            FixedWindowRule.aligned(1, CalendarPeriod.MONTH, utc),
+            FixedWindowRule.aligned(2, CalendarPeriod.YEAR, BERLIN),
+            FixedWindowRule.aligned(3, CalendarPeriod.WEEK, utc)
+                .alignedTo(
+                    Alignment.to(utc)
+                        .each(CalendarPeriod.WEEK)
+                        .from(LocalDateTime.of(2023, 12, 31, 0, 0))))
+        .extracting(Rule::name)
+        .containsExactly("1-per-month", "2-per-year", "3-per-week");
+  }
+
+  @Test
   void alignedWindowsBeginByTheClockThatIsConfigured() {
     try (Plans berlin =
         new Plans(
@@ -157,6 +174,7 @@ class RuleReadingTest {
     assertThat(declared(FixedWindow.class, "aligned")).isEqualTo(false);
     assertThat(declared(FixedWindow.class, "zone")).isEqualTo("");
     assertThat(declared(FixedWindow.class, "anchor")).isEqualTo("");
+    assertThat((Object[]) declared(FixedWindow.class, "calendar")).isEmpty();
     assertThat(declared(TokenBucket.class, "refill")).isEqualTo(0L);
     assertThat(declared(TokenBucket.class, "greedy")).isEqualTo(true);
     assertThat(declared(TokenBucket.class, "initial")).isEqualTo(-1L);
@@ -239,6 +257,15 @@ class RuleReadingTest {
         timeUnit = TimeUnit.DAYS,
         fixedWindow = @FixedWindow(aligned = false))
     void windows() {}
+
+    @RateRule(count = 1, fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH))
+    @RateRule(
+        count = 2,
+        fixedWindow = @FixedWindow(calendar = CalendarPeriod.YEAR, zone = "Europe/Berlin"))
+    @RateRule(
+        count = 3,
+        fixedWindow = @FixedWindow(calendar = CalendarPeriod.WEEK, anchor = "2023-12-31T00:00"))
+    void periods() {}
 
     @RateRule(fixedWindow = @FixedWindow(zone = "${test.zone:UTC}"))
     void placeholder() {}
