@@ -5,10 +5,11 @@ import static io.limiter.core.faults.LimiterBench.HOUR;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.Claim;
+import io.limiter.core.Claim.State;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
-import io.limiter.core.idempotency.Claim;
-import io.limiter.core.idempotency.Claim.State;
+import io.limiter.core.Submission;
 import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisProcess;
@@ -26,7 +27,7 @@ import org.junit.jupiter.api.Test;
 class LostClaimsTest {
 
   private static final Duration CLAIM = Duration.ofMinutes(1);
-  private static final byte[] SAME = new byte[IdempotencyStore.FINGERPRINT_BYTES];
+  private static final byte[] SAME = new byte[Submission.FINGERPRINT_BYTES];
 
   private final SentinelBench bench = SentinelBench.start();
   private final IdempotencyStore first = bench.idempotency();
@@ -113,7 +114,8 @@ class LostClaimsTest {
       await()
           .atMost(Duration.ofSeconds(20))
           .ignoreExceptions()
-          .until(() -> join(store.claim(key, SAME, CLAIM)).state() != State.DIFFERENT);
+          .until(
+              () -> join(store.claim(new Submission(key, SAME, CLAIM))).state() != State.DIFFERENT);
     }
   }
 
@@ -122,7 +124,7 @@ class LostClaimsTest {
   }
 
   private static Claim claim(IdempotencyStore store, StateKey key) {
-    return join(store.claim(key, SAME, CLAIM));
+    return join(store.claim(new Submission(key, SAME, CLAIM)));
   }
 
   private static Claim claimed(IdempotencyStore store, StateKey key) {

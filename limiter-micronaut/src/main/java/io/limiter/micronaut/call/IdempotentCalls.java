@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.call;
 
+import io.limiter.core.Claim;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
-import io.limiter.core.Claim;
 import io.limiter.core.Submission;
 import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.idempotency.MemoryIdempotencyStore;
@@ -288,8 +288,7 @@ public final class IdempotentCalls {
     /** Claims the key. Completes with what follows from that, on the thread of the call. */
     private CompletionStage<Supplier<CompletionStage<T>>> claim(
         SubmissionClaims from, CallContext caller) {
-      return from.claim(replay, submission)
-          .thenApply(claim -> () -> goOn(from, claim, caller));
+      return from.claim(replay, submission).thenApply(claim -> () -> goOn(from, claim, caller));
     }
 
     private CompletionStage<Supplier<CompletionStage<T>>> withoutStore(

@@ -10,13 +10,17 @@ import io.limiter.core.DecidedBy;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.testing.RedisProcess;
+import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.Post;
+import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -57,6 +61,24 @@ class WarmStartTest {
 
     assertThat(evalshas()).isEqualTo(before + 1);
     assertThat(stats()).doesNotContain("cmdstat_eval:");
+  }
+
+  /** One for the claim and the limits, and one for the answer. A denied request leaves no claim. */
+  @Test
+  void aSubmissionIsClaimedByTheScriptThatDecides() {
+    assertThat(submit("warm").statusCode()).isEqualTo(200); // Redis compiles the script
+    long before = evalshas();
+    assertThat(submit("first").statusCode()).isEqualTo(200);
+    assertThat(evalshas()).isEqualTo(before + 2);
+    assertThat(submit("first").headers().firstValue("Idempotency-Replayed")).hasValue("true");
+    assertThat(evalshas()).isEqualTo(before + 3);
+    assertThat(submit("denied").statusCode()).isEqualTo(429);
+    assertThat(evalshas()).isEqualTo(before + 4);
+    assertThat(submit("first").headers().firstValue("Idempotency-Replayed")).hasValue("true");
+  }
+
+  private HttpResponse<String> submit(String key) {
+    return server.post("/submitted", "{}", "Idempotency-Key", key);
   }
 
   @Test
@@ -102,6 +124,13 @@ class WarmStartTest {
   @Controller
   @Requires(property = "spec.name", value = "WarmStartTest")
   static class Decided {
+    @Post("/submitted")
+    @RateRule(count = 2)
+    @Idempotent
+    String submitted(@Body String order) {
+      return order;
+    }
+
     @Get(value = "/who-decided", produces = "text/plain")
     @RateRule
     String by(HttpRequest<?> request) {
