@@ -59,7 +59,9 @@ final class SettingsTable {
 
     /** The members of policies and rules have the names of the table of the documentation. */
     String name() {
-      return setting.replaceFirst("^limiter\\.policies\\.[a-z0-9]+\\.(rules\\[0]\\.)?", "");
+      return setting
+          .replaceFirst("^limiter\\.policies\\.[a-z0-9]+\\.(rules\\[0]\\.)?", "")
+          .replaceFirst("(\\.keys)\\..*", "$1");
     }
 
     boolean ofRule() {
@@ -73,6 +75,11 @@ final class SettingsTable {
     /** Whether a refresh changes it; others need a restart. */
     boolean refreshed() {
       return setting.matches("limiter\\.(policies|tiers|routes|exempt|block).*");
+    }
+
+    /** Whether the application chooses the last part of the name. */
+    boolean isFree() {
+      return setting.contains(".keys.");
     }
 
     /** Switches need no more than the demo has, so that one process is enough for them. */
@@ -389,6 +396,18 @@ final class SettingsTable {
     bound(kind, "limiter.client.max-servers", 4321, "4321");
     bound(kind, "limiter.client.max-wait", "1234ms", "PT1.234S");
     bound(kind, "limiter.client.max-waiters", 4322, "4322");
+    String key = "YW4gZXhhbXBsZSBrZXkhIQ==";
+    String encryption = "limiter.idempotency.encryption";
+    base(kind, encryption + ".keys", Map.of("usual", key, "other", key));
+    base(kind, encryption + ".current", "usual");
+    bound(kind, encryption + ".current", "other", "other");
+    row(
+        kind,
+        encryption + ".keys.tried",
+        key,
+        s -> s.get("/beans").body().contains("tried=") ? "bound" : "not bound",
+        "bound",
+        "not bound");
     bound(kind, "limiter.idempotency.headers", List.of("X-Kept"), "X-Kept");
     bound(kind, "limiter.idempotency.max-answer", 4323, "4323");
     bound(kind, "limiter.idempotency.max-body", 4324, "4324");

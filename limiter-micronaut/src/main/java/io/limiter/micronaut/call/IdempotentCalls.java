@@ -318,7 +318,7 @@ public final class IdempotentCalls {
           beans.report(Result.FIRST);
           yield first(from.hold(claim, replay), caller);
         }
-        case ANSWERED -> repeated(claim.answer());
+        case ANSWERED -> repeated(from.answer(claim).orElse(new byte[0]));
         case DIFFERENT -> {
           beans.report(Result.DIFFERENT);
           yield CompletableFuture.failedFuture(new KeyReusedException(scope));

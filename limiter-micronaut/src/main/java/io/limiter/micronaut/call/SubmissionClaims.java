@@ -4,11 +4,13 @@ package io.limiter.micronaut.call;
 import io.limiter.core.Claim;
 import io.limiter.core.Submission;
 import io.limiter.core.idempotency.IdempotencyStore;
+import io.limiter.core.idempotency.MemoryIdempotencyStore;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.plan.DuplicateGuard.Replay;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.core.annotation.Internal;
+import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
@@ -49,13 +51,26 @@ public final class SubmissionClaims {
 
   private final IdempotencyStore store;
   private final LimiterTimer timer;
+  private final Optional<AnswerCipher> cipher;
   private final Map<Submission, Queue> waiting = new ConcurrentHashMap<>();
   private final AtomicInteger waiters = new AtomicInteger();
   private final LogThrottle lost = new LogThrottle();
 
-  public SubmissionClaims(IdempotencyStore store, LimiterTimer timer) {
+  @Inject
+  SubmissionClaims(IdempotencyStore store, LimiterTimer timer, AnswerCipher cipher) {
+    this(store, timer, Optional.of(cipher));
+  }
+
+  /** Claims within this process, whose answers are not encrypted. */
+  public SubmissionClaims(MemoryIdempotencyStore local, LimiterTimer timer) {
+    this(local, timer, Optional.empty());
+  }
+
+  private SubmissionClaims(
+      IdempotencyStore store, LimiterTimer timer, Optional<AnswerCipher> cipher) {
     this.store = store;
     this.timer = timer;
+    this.cipher = cipher;
   }
 
   /** What became known of a submission. */
@@ -100,6 +115,12 @@ public final class SubmissionClaims {
     return found.state() == Claim.State.RUNNING && !replay.maxWait().isZero()
         ? enqueue(replay, submission, found)
         : CompletableFuture.completedFuture(found);
+  }
+
+  /** The answer to a submission; empty if it cannot be decrypted, which is logged. */
+  public Optional<byte[]> answer(Claim answered) {
+    byte[] stored = answered.answer();
+    return cipher.isPresent() ? cipher.get().open(answered.key(), stored) : Optional.of(stored);
   }
 
   private CompletionStage<Claim> enqueue(Replay replay, Submission submission, Claim running) {
@@ -278,8 +299,9 @@ public final class SubmissionClaims {
       if (!abandon()) {
         return CompletableFuture.completedFuture(false);
       }
+      byte[] stored = cipher.isPresent() ? cipher.get().seal(claim.key(), answer) : answer;
       return store
-          .answer(claim, answer, replay.retain())
+          .answer(claim, stored, replay.retain())
           .thenApply(
               kept -> {
                 if (!kept) {

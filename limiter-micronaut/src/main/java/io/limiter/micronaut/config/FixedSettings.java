@@ -3,6 +3,7 @@ package io.limiter.micronaut.config;
 
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.IdempotencyConfiguration.EncryptionConfiguration;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.Environment;
@@ -78,6 +79,7 @@ public final class FixedSettings {
               limiter.exempt.addresses limiter.exempt.users
               limiter.exempt.header limiter.exempt.tokens
               limiter.headers.format
+              limiter.idempotency.encryption.current limiter.idempotency.encryption.keys
               limiter.idempotency.headers
               limiter.idempotency.max-answer limiter.idempotency.max-body
               limiter.idempotency.max-bytes limiter.idempotency.max-entries
@@ -150,6 +152,10 @@ public final class FixedSettings {
                     .ifPresent(text -> hashes.put(name, text.hashCode())));
     if (!mistakes.isEmpty()) {
       throw new ConfigurationException(String.join("\n", mistakes));
+    }
+    Map<String, Object> keys = sources.properties().getProperties(EncryptionConfiguration.KEYS);
+    if (!keys.isEmpty()) {
+      hashes.put(EncryptionConfiguration.KEYS, keys.hashCode());
     }
     new TemplateConfiguration(sources.properties())
         .fields()

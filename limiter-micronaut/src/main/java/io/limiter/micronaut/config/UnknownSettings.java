@@ -4,6 +4,7 @@ package io.limiter.micronaut.config;
 import static io.limiter.micronaut.config.FixedSettings.KNOWN;
 
 import io.limiter.core.util.NearestNames;
+import io.limiter.micronaut.config.LimiterConfiguration.IdempotencyConfiguration.EncryptionConfiguration;
 import io.micronaut.context.env.PropertySource;
 import io.micronaut.context.env.PropertySource.PropertyConvention;
 import io.micronaut.context.env.SystemPropertiesPropertySource;
@@ -43,7 +44,11 @@ final class UnknownSettings {
    * mistakes.
    */
   private static final List<String> NAMED =
-      List.of(PoliciesConfiguration.PREFIX, LimitSettings.TIERS, TemplateConfiguration.PREFIX);
+      List.of(
+          PoliciesConfiguration.PREFIX,
+          LimitSettings.TIERS,
+          TemplateConfiguration.PREFIX,
+          EncryptionConfiguration.KEYS);
 
   /** Settings of micronaut-redis that users easily expect here. */
   private static final List<String> ELSEWHERE = List.of("redis.uri", "redis.uris");
@@ -108,7 +113,7 @@ final class UnknownSettings {
       return;
     }
     String name = NameUtils.hyphenate(raw, true);
-    if (!isOurs(name)) {
+    if (!isOurs(name) || isKey(name)) {
       return;
     }
     if (value instanceof Map<?, ?> map && !map.isEmpty()) {
@@ -126,6 +131,7 @@ final class UnknownSettings {
     String name = NameUtils.hyphenate(raw, true);
     if (isOurs(name)
         && !isFree(raw)
+        && !isKey(name)
         && !isKnown(name)
         && !isOfOthers(variable(name))
         && warned.add(raw)) {
@@ -139,6 +145,7 @@ final class UnknownSettings {
     if (!name.startsWith(variable(LimiterConfiguration.PREFIX) + '_')
         || KNOWN.stream().anyMatch(setting -> variable(setting).equals(name))
         || LimitSettings.FREE.stream().anyMatch(prefix -> name.startsWith(variable(prefix) + '_'))
+        || name.startsWith(variable(EncryptionConfiguration.KEYS) + '_')
         || isOfAService(name)
         || isOfOthers(name)
         || !warned.add(raw)) {
@@ -171,6 +178,10 @@ final class UnknownSettings {
   /** Compares exactly, as those names are read. */
   private static boolean isFree(String raw) {
     return LimitSettings.isFree(raw) || LimitSettings.isUnder(TemplateConfiguration.PREFIX, raw);
+  }
+
+  private static boolean isKey(String name) {
+    return name.startsWith(EncryptionConfiguration.KEYS + '.');
   }
 
   private static boolean isKnown(String name) {

@@ -364,7 +364,7 @@ final class Replays {
         yield Optional.empty();
       }
       case ANSWERED -> {
-        Optional<StoredAnswer> stored = StoredAnswer.of(claim.answer());
+        Optional<StoredAnswer> stored = from.answer(claim).flatMap(StoredAnswer::of);
         report(plan, stored.isPresent() ? Result.REPLAYED : Result.UNREADABLE);
         Optional<MutableHttpResponse<?>> answer = stored.flatMap(StoredAnswer::response);
         yield answer.isPresent()

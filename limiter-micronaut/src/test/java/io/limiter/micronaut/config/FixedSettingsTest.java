@@ -10,6 +10,7 @@ import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
+import io.limiter.micronaut.config.LimiterConfiguration.IdempotencyConfiguration.EncryptionConfiguration;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.env.PropertySource;
@@ -338,6 +339,30 @@ class FixedSettingsTest {
       assertThat(refreshed.lines())
           .containsExactly("INFO The limits of the refreshed configuration are in effect");
     }
+  }
+
+  @Test
+  void namesOfKeysAreFree() throws IOException {
+    String key = "MDEyMzQ1Njc4OWFiY2RlZg==";
+    try (ApplicationContext context =
+        startWithVariables(
+            Map.of(
+                "LIMITER_IDEMPOTENCY_ENCRYPTION_KEYS_A",
+                key,
+                "LIMITER_IDEMPOTENCY_ENCRYPTION_CURRENT",
+                "a"))) {
+      assertThat(context.getBean(EncryptionConfiguration.class))
+          .hasToString("EncryptionConfiguration[Optional[a] of [a]]");
+    }
+    String yaml = "limiter.idempotency.encryption: {current: '1', keys: {'1': %s, 2026-11: %s}}";
+    write(yaml.formatted(key, key));
+    try (ApplicationContext context = start()) {
+      write(yaml.formatted(key, "YWJjZGVmZ2hpamtsbW5vcA=="));
+      refresh(context);
+      assertThat(context.getBean(FixedSettings.class).changedSinceStart())
+          .containsExactly("limiter.idempotency.encryption.keys");
+    }
+    assertThat(names.messages()).isEmpty();
   }
 
   private void write(String yaml) throws IOException {
