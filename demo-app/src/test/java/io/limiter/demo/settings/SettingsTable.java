@@ -706,6 +706,13 @@ final class SettingsTable {
         s -> last(s, 20, "/articles").field("Content-Type"),
         "application/problem+json",
         "application/json");
+    row(
+        kind,
+        "limiter.denial.idempotency-type",
+        "/docs/keys",
+        s -> s.post("/checkout/payment", "{}").body().contains("/docs/keys") ? "own" : "draft",
+        "own",
+        "draft");
     base(Kind.GATE, "limiter.denial.body", "problem");
     row(
         Kind.GATE,
@@ -714,13 +721,6 @@ final class SettingsTable {
         s -> last(s, 20, "/articles").body().contains("\"limit\":10") ? "numbers" : "none",
         "numbers",
         "none");
-    row(
-        Kind.GATE,
-        "limiter.denial.idempotency-type",
-        "/docs/keys",
-        s -> s.post("/checkout/payment", "{}").body().contains("/docs/keys") ? "own" : "draft",
-        "own",
-        "draft");
     row(
         Kind.GATE,
         "limiter.gate.enabled",
