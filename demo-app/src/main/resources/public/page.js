@@ -24,7 +24,7 @@ const json = (method, path, body) => ({ method, path, body: body && JSON.stringi
 const basic = (user, password) => 'Basic ' + btoa(`${user}:${password}`);
 let number = 0;
 
-// What the buttons send. once() makes the request of one call; same() that of both of "twice".
+// What the buttons send. once() makes the request of one call; more are those that follow from the last one of once().
 const CARDS = [
   { id: 'articles', title: 'Read articles', big: true, burst: 12,
     what: 'Two limits at once: 10 calls in 60 seconds, and 20 in 120. The eleventh is denied, and learns when the next may pass.',
@@ -44,6 +44,13 @@ const CARDS = [
   { id: 'checkout', title: 'Check out', burst: 3, twice: true,
     what: 'One checkout of a client in five seconds, whatever is in the cart.',
     once: () => json('POST', '/checkout', { cart: ++number }) },
+  { id: 'payment', title: 'Pay', burst: 7, label: 'Pay once',
+    what: 'Paid once for each Idempotency-Key: a repetition receives the first answer and costs nothing, and another amount under its key is a 422.',
+    once: () => ({ ...json('POST', '/checkout/payment', { amount: 20 }), idempotencyKey: `${pageId}-${++number}` }),
+    more: [
+      { action: 'repeat', label: 'Repeat it', of: payment => payment },
+      { action: 'change', label: 'Same key, other amount', of: payment => ({ ...payment, body: JSON.stringify({ amount: 30 }) }) },
+    ] },
   { id: 'login', title: 'Log in', burst: 5, label: 'Guess once',
     what: 'Three wrong passwords a minute for each user. After that the code itself answers, with a captcha.',
     once: () => json('POST', '/login?user=ann&password=guess') },
@@ -155,6 +162,7 @@ function headersOf(request) {
   if (request.body) headers['Content-Type'] = 'application/json';
   if (request.user) headers.Authorization = basic(...request.user);
   if (request.key) headers['X-Api-Key'] = request.key;
+  if (request.idempotencyKey) headers['Idempotency-Key'] = request.idempotencyKey;
   return headers;
 }
 
@@ -182,7 +190,8 @@ function burst(view, requests) {
 }
 
 function rawText({ request, answer, body, failure }) {
-  const head = `${request.method} ${request.path}\n`;
+  const key = request.idempotencyKey ? `Idempotency-Key: ${request.idempotencyKey}\n` : '';
+  const head = `${request.method} ${request.path}\n${key}`;
   if (failure) return head + '\n' + failure;
   const names = new Map([['ratelimit', 'RateLimit'], ['ratelimit-policy', 'RateLimit-Policy']]);
   const fields = [...answer.headers].map(([name, value]) =>
@@ -398,11 +407,17 @@ function buildCard(spec) {
     $('.buttons', card).append(button);
   };
   add('burst', `Burst of ${spec.burst}`, () => burst(view, Array.from({ length: spec.burst }, () => spec.once())));
-  add('once', spec.label ?? 'Call once', () => send(view, spec.once()));
+  add('once', spec.label ?? 'Call once', () => send(view, view.first = spec.once()));
   if (spec.twice) {
     add('twice', spec.twiceLabel ?? 'Same form twice', () => {
       const same = spec.once();
       return burst(view, [same, same]);
+    });
+  }
+  for (const { action, label, of } of spec.more ?? []) {
+    add(action, label, async () => {
+      if (!view.first) await send(view, view.first = spec.once());
+      await send(view, of(view.first));
     });
   }
   $('.last', card).open = !!spec.big;

@@ -38,6 +38,7 @@ final class Cards {
           Map.entry("SmsController.send", "sms"),
           Map.entry("OrderController.place", "orders"),
           Map.entry("CheckoutController.checkOut", "checkout"),
+          Map.entry("CheckoutController.pay", "payment"),
           Map.entry("ReportController.report", "reports"),
           Map.entry("ReportController.feed", "feed"),
           Map.entry("MeController.me", "me"),

@@ -5,6 +5,7 @@ import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
@@ -28,6 +29,7 @@ class CheckoutController {
   /** Runs once for each Idempotency-Key; a repetition receives the same payment. */
   @Post("/payment")
   @Idempotent
+  @RateRule(count = 5, time = 10)
   HttpResponse<Map<String, Object>> pay(@Body Map<String, Object> cart) {
     return HttpResponse.created(Map.of("payment", UUID.randomUUID().toString()));
   }

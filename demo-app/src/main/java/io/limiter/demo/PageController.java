@@ -53,13 +53,14 @@ class PageController {
           HttpHeaders.ACCEPT_LANGUAGE,
           HttpHeaders.AUTHORIZATION,
           HttpHeaders.CONTENT_TYPE,
+          "Idempotency-Key",
           "X-Api-Key",
           PAGE);
 
   /** What is forwarded: the cards, and nothing that changes the demo. */
   private static final Pattern LIMITED =
       Pattern.compile(
-          "articles|sms/code|orders|checkout|reports|feed|me|account|partners|search|quota|global|"
+          "articles|sms/code|orders|checkout|checkout/payment|reports|feed|me|account|partners|search|quota|global|"
               + "items|slow|login|export|health-free|algorithms/(log|window|bucket|leaky)");
 
   private static final String SHARED = "/reports";

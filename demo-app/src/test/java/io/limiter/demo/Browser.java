@@ -40,7 +40,7 @@ final class Browser implements AutoCloseable {
   /** Chromium logs each response with an error's status; here they are what a limit is about. */
   private static final Pattern STATUS =
       Pattern.compile(
-          "Failed to load resource: the server responded with a status of (401|409|429|500|503) ");
+          "Failed to load resource: the server responded with a status of (401|409|422|429|500|503) ");
 
   /** The rules of WCAG 2.2 A and AA, and what axe-core recommends. */
   private static final List<String> RULES =
