@@ -16,16 +16,22 @@ final class ClosedLoop implements Generator {
   /** A request without an answer this long after the end never gets one. */
   private static final int GRACE_SECONDS = 5;
 
+  private final int connections;
+
+  ClosedLoop(int connections) {
+    this.connections = connections;
+  }
+
   @Override
   public String name() {
-    return "a closed loop in Java, with " + CONNECTIONS + " connections on one thread";
+    return "a closed loop in Java, with " + connections + " connections on one thread";
   }
 
   @Override
   public LoadResult run(URI uri, double seconds) {
     Run run = new Run((long) (seconds * 1e9));
-    try (ConnectionPool connections = ConnectionPool.open(uri, CONNECTIONS, run)) {
-      connections.execute(() -> run.begin(connections));
+    try (ConnectionPool pool = ConnectionPool.open(uri, connections, run)) {
+      pool.execute(() -> run.begin(pool));
       long nanos = run.over.get((long) seconds + GRACE_SECONDS, TimeUnit.SECONDS);
       return run.answers.over(nanos / 1e9, 0);
     } catch (TimeoutException silent) {

@@ -10,7 +10,7 @@ import java.net.URI;
  */
 interface Generator {
 
-  /** How many connections send at once. */
+  /** How many connections send at once, unless another number is given. */
   int CONNECTIONS = 64;
 
   /** Its name, for the report. */
@@ -24,7 +24,7 @@ interface Generator {
   LoadResult run(URI uri, double seconds);
 
   /** wrk if it is installed, otherwise the built-in one. */
-  static Generator find() {
-    return Wrk.isInstalled() ? new Wrk() : new ClosedLoop();
+  static Generator find(int connections) {
+    return Wrk.isInstalled() ? new Wrk(connections) : new ClosedLoop(connections);
   }
 }

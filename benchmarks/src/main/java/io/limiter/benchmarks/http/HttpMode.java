@@ -19,6 +19,11 @@ public final class HttpMode implements Mode {
   private static final Option GENERATOR =
       new Option("generator", "G", "wrk or java; wrk where it is installed unless given");
 
+  private static final Option CONNECTIONS =
+      new Option("connections", "N", "of the generator; 64 unless given");
+  private static final Option ROUTES =
+      new Option("routes", "PATHS", "only these of the service, after /plain, as fast as they go");
+
   /** So that no route of a small machine is near saturation, where times are meaningless. */
   private static final double SHARE = 1.0 / 3;
 
@@ -34,7 +39,7 @@ public final class HttpMode implements Mode {
 
   @Override
   public List<Option> options() {
-    return List.of(RATE, GENERATOR);
+    return List.of(RATE, GENERATOR, CONNECTIONS, ROUTES);
   }
 
   @Override
@@ -45,6 +50,11 @@ public final class HttpMode implements Mode {
     report.library("io.micronaut.platform", "micronaut-platform");
     try (BenchRedis redis = BenchRedis.open(options, report);
         ServicesByScript services = ServicesByScript.start(redis)) {
+      if (options.text(ROUTES.name()).isPresent()) {
+        List<String> paths = List.of(options.text(ROUTES.name()).get().split(","));
+        new PathFigures(services, generator).report(paths, options, report);
+        return;
+      }
       double plain = new ClosedFigures(services, generator).report(options, report);
       double rate = options.number(RATE.name(), (int) Math.max(1, plain * SHARE));
       new OpenFigures(services, rate).report(options, report);
@@ -54,10 +64,11 @@ public final class HttpMode implements Mode {
   /** For a trial run wrk takes too long: a second at least. */
   private static Generator generator(Options options) {
     String given = options.text(GENERATOR.name()).orElse(options.quick() ? "java" : "");
+    int connections = options.number(CONNECTIONS.name(), Generator.CONNECTIONS);
     return switch (given) {
-      case "" -> Generator.find();
-      case "wrk" -> new Wrk();
-      case "java" -> new ClosedLoop();
+      case "" -> Generator.find(connections);
+      case "wrk" -> new Wrk(connections);
+      case "java" -> new ClosedLoop(connections);
       default ->
           throw new UsageException(
               "The option --generator is '%s': give it wrk or java".formatted(given));

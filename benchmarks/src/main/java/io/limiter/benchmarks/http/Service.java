@@ -47,8 +47,8 @@ final class Service implements AutoCloseable {
     var unused = process.awaitOk(Route.PLAIN.path());
   }
 
-  URI uri(Route route) {
-    return process.uri(route.path());
+  URI uri(String path) {
+    return process.uri(path);
   }
 
   /**

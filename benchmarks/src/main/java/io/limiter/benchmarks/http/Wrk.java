@@ -25,6 +25,12 @@ final class Wrk implements Generator {
       Pattern.compile("Socket errors: connect (\\d+), read (\\d+), write (\\d+), timeout (\\d+)");
   private static final String TIME = "%s%%\\s+([0-9.]+)(us|ms|s|m)\\b";
 
+  private final int connections;
+
+  Wrk(int connections) {
+    this.connections = connections;
+  }
+
   static boolean isInstalled() {
     try {
       return output(List.of("wrk", "-v")).contains("wrk");
@@ -35,13 +41,13 @@ final class Wrk implements Generator {
 
   @Override
   public String name() {
-    return "wrk -t1 -c" + CONNECTIONS;
+    return "wrk -t1 -c" + connections;
   }
 
   /** It counts in whole seconds: one at least. */
   @Override
   public LoadResult run(URI uri, double seconds) {
-    List<String> command = new ArrayList<>(List.of("wrk", "-t1", "-c" + CONNECTIONS));
+    List<String> command = new ArrayList<>(List.of("wrk", "-t1", "-c" + connections));
     command.add("-d" + Math.max(1, Math.round(seconds)) + "s");
     command.addAll(List.of("--latency", "--timeout", "5s", uri.toString()));
     return read(output(command));

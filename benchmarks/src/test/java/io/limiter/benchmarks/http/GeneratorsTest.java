@@ -60,7 +60,7 @@ class GeneratorsTest {
 
   @Test
   void aClosedLoopAsksAgainWhenItIsAnswered() {
-    LoadResult load = new ClosedLoop().run(uri("/ok"), 2);
+    LoadResult load = new ClosedLoop(Generator.CONNECTIONS).run(uri("/ok"), 2);
     assertThat(load.answers()).isGreaterThan(Generator.CONNECTIONS);
     assertThat(load.answers()).isEqualTo(calls.get());
     assertThat(load.denied()).isZero();
@@ -70,7 +70,7 @@ class GeneratorsTest {
 
   @Test
   void denialsAreCountedAsSuch() {
-    LoadResult load = new ClosedLoop().run(uri("/denied"), 0.1);
+    LoadResult load = new ClosedLoop(Generator.CONNECTIONS).run(uri("/denied"), 0.1);
     assertThat(load.denied()).isPositive().isEqualTo(load.answers());
   }
 
@@ -104,7 +104,7 @@ class GeneratorsTest {
   @Test
   void anAddressWithoutAServerFails() {
     server.stop(0);
-    assertThatThrownBy(() -> new ClosedLoop().run(uri("/ok"), 0.1))
+    assertThatThrownBy(() -> new ClosedLoop(Generator.CONNECTIONS).run(uri("/ok"), 0.1))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("accepts no connection");
   }
