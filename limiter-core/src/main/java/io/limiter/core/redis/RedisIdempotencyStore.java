@@ -126,7 +126,7 @@ final class RedisIdempotencyStore implements IdempotencyStore {
             .put(some.fingerprint())
             .array();
     arguments[last + 1] = millis(some.time());
-    return new ScriptCall<>(nodes, submit, ScriptOutputType.VALUE, keys, arguments, time);
+    return ScriptCall.of(nodes, submit, call, keys, arguments, time);
   }
 
   /**

@@ -53,6 +53,8 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   /** Replaced once, if the time of a key is outside of those that the plans have. */
   private byte[][] arguments;
 
+  private boolean hasMovedPeriods;
+
   /** A decision that may share a command with others. */
   private @Nullable EncodedCall decision;
 
@@ -104,11 +106,27 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
 
   /** The script of a decision. */
   static ScriptCall<byte[]> of(RedisNodes nodes, RedisScript script, EncodedCall call, Time time) {
-    ScriptCall<byte[]> decides =
-        new ScriptCall<>(
-            nodes, script, ScriptOutputType.VALUE, call.keys(), call.arguments(), time);
-    decides.call = call;
+    ScriptCall<byte[]> decides = of(nodes, script, call, call.keys(), call.arguments(), time);
     decides.decision = call.mayShare() ? call : null;
+    return decides;
+  }
+
+  /**
+   * A script that decides, and does more. It shares no command.
+   *
+   * @param keys those of the call among them
+   * @param arguments those of the call, then others
+   */
+  static ScriptCall<byte[]> of(
+      RedisNodes nodes,
+      RedisScript script,
+      EncodedCall call,
+      byte[][] keys,
+      byte[][] arguments,
+      Time time) {
+    ScriptCall<byte[]> decides =
+        new ScriptCall<>(nodes, script, ScriptOutputType.VALUE, keys, arguments, time);
+    decides.call = call;
     return decides;
   }
 
@@ -280,10 +298,13 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
    */
   private boolean movesPeriods(Throwable failure) {
     OptionalLong micros = RedisFailures.periodMicros(RedisFailures.unwrap(failure));
-    if (call == null || micros.isEmpty() || arguments != call.arguments()) {
+    if (call == null || micros.isEmpty() || hasMovedPeriods) {
       return false;
     }
-    arguments = call.argumentsAt(micros.getAsLong());
+    hasMovedPeriods = true;
+    byte[][] moved = call.argumentsAt(micros.getAsLong());
+    arguments = arguments.clone(); // there may be more behind those of the call
+    System.arraycopy(moved, 0, arguments, 0, moved.length);
     return true;
   }
 
