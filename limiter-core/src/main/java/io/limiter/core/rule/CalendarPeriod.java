@@ -40,12 +40,16 @@ public enum CalendarPeriod {
     return anchor.plus(index * units, unit);
   }
 
-  /**
-   * The index of a period that begins before a time, two periods at most before the one that
-   * contains it.
-   */
-  public long indexBefore(LocalDateTime anchor, LocalDateTime time) {
-    return unit.between(anchor, time) / units - 2;
+  /** The index of the period that contains a local time. */
+  public long index(LocalDateTime anchor, LocalDateTime time) {
+    long index = unit.between(anchor, time) / units; // rounded towards the anchor
+    while (begin(anchor, index).isAfter(time)) {
+      index--;
+    }
+    while (!begin(anchor, index + 1).isAfter(time)) {
+      index++;
+    }
+    return index;
   }
 
   /** The name in those of rules, such as {@code month}. */

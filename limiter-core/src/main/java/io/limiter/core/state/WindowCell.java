@@ -231,8 +231,13 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
     /** Returns the window that contains a time. */
     static AlignedWindow of(Alignment alignment, Duration window, long nowMicros) {
       if (alignment.calendar().isPresent()) {
-        long[] begins = begins(alignment, alignment.calendar().get(), nowMicros);
-        return new AlignedWindow(begins[1], begins[2]);
+        ZoneRules zone = alignment.zone().getRules();
+        LocalDateTime anchor = alignment.anchor().orElse(CALENDAR_EPOCH);
+        CalendarPeriod calendar = alignment.calendar().get();
+        long index = indexOf(zone, anchor, calendar, nowMicros);
+        return new AlignedWindow(
+            beginMicros(zone, anchor, calendar, index),
+            beginMicros(zone, anchor, calendar, index + 1));
       }
       long lengthMicros = MICROSECONDS.convert(window);
       return of(alignment.zone().getRules(), lengthMicros, anchorMicros(alignment), nowMicros);
@@ -245,25 +250,33 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
     static long[] begins(Alignment alignment, CalendarPeriod calendar, long nowMicros) {
       ZoneRules zone = alignment.zone().getRules();
       LocalDateTime anchor = alignment.anchor().orElse(CALENDAR_EPOCH);
-      Instant now = Instant.EPOCH.plus(nowMicros, ChronoUnit.MICROS);
-      long index = calendar.indexBefore(anchor, LocalDateTime.ofInstant(now, zone.getOffset(now)));
+      long index = indexOf(zone, anchor, calendar, nowMicros);
       long[] begins = new long[4];
       for (int i = 0; i < 4; i++) {
-        begins[i] = firstMicros(zone, calendar.begin(anchor, index + i));
-      }
-      for (long next = index + 4; begins[2] <= nowMicros; next++) {
-        System.arraycopy(begins, 1, begins, 0, 3);
-        begins[3] = firstMicros(zone, calendar.begin(anchor, next));
+        begins[i] = beginMicros(zone, anchor, calendar, index - 1 + i);
       }
       return begins;
     }
 
-    /** When the local clock first shows a time, or is set forward beyond it. */
-    private static long firstMicros(ZoneRules zone, LocalDateTime local) {
+    /** The index of the period of the calendar that contains a time. */
+    private static long indexOf(
+        ZoneRules zone, LocalDateTime anchor, CalendarPeriod calendar, long nowMicros) {
+      Instant now = Instant.EPOCH.plus(nowMicros, ChronoUnit.MICROS);
+      long index = calendar.index(anchor, LocalDateTime.ofInstant(now, zone.getOffset(now)));
+      // The local clock may be set back to a time before the beginning of a period that it showed.
+      return beginMicros(zone, anchor, calendar, index + 1) <= nowMicros ? index + 1 : index;
+    }
+
+    /** When the local clock first shows the beginning of a period, or is set forward beyond it. */
+    private static long beginMicros(
+        ZoneRules zone, LocalDateTime anchor, CalendarPeriod calendar, long index) {
+      LocalDateTime local = calendar.begin(anchor, index);
       ZoneOffsetTransition change = zone.getTransition(local);
-      return change != null && change.isGap()
-          ? atMicros(change)
-          : ChronoUnit.MICROS.between(Instant.EPOCH, local.toInstant(zone.getOffset(local)));
+      if (change != null && change.isGap()) {
+        return atMicros(change);
+      }
+      ZoneOffset first = change == null ? zone.getOffset(local) : change.getOffsetBefore();
+      return ChronoUnit.MICROS.between(EPOCH, local) - micros(first);
     }
 
     /** A local time at which a window begins. */
