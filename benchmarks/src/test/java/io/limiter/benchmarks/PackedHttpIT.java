@@ -34,6 +34,15 @@ class PackedHttpIT {
   }
 
   @Test
+  void httpComparesTheRoutesThatAreGiven() throws Exception {
+    String report = report("http", "--routes", "/floor,/first,/replayed", "--connections", "2");
+    assertThat(report)
+        .contains("### HTTP, routes in turn", "with 2 connections")
+        .contains("| `/plain` | 1.00 |", "| `/floor` | ", "| `/first` | ", "| `/replayed` | ")
+        .doesNotContain("### HTTP, as fast as it goes");
+  }
+
+  @Test
   void startupComparesTheDemoWithAndWithout() throws Exception {
     assertThat(report("startup"))
         .contains("### Start of the demo", "| the first 200 of /health-free |");

@@ -28,6 +28,7 @@ final class PathFigures {
     paths.stream().filter(path -> !all.contains(path)).forEach(all::add);
     Turns turns = new Turns(options);
     for (String path : all) {
+      services.warmUp(path, uri -> generator.run(uri, seconds));
       turns.add(path, () -> services.measure(path, uri -> generator.run(uri, seconds)));
     }
     Turns.Results results = turns.run();

@@ -82,6 +82,12 @@ final class ServicesByScript implements AutoCloseable {
     return figures;
   }
 
+  /** Drives a path once, whatever it answers while its code is still compiled. */
+  void warmUp(String path, Function<URI, LoadResult> load) {
+    Service service = Objects.requireNonNull(services.get(Script.DECISION));
+    var unused = load.apply(service.uri(path));
+  }
+
   /**
    * One measurement of any path that answers 200.
    *
