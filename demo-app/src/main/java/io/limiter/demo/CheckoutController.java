@@ -29,7 +29,7 @@ class CheckoutController {
   /** Runs once for each Idempotency-Key; a repetition receives the same payment. */
   @Post("/payment")
   @Idempotent
-  @RateRule(count = 5, time = 10)
+  @RateRule(count = 100, time = 10)
   HttpResponse<Map<String, Object>> pay(@Body Map<String, Object> cart) {
     return HttpResponse.created(Map.of("payment", UUID.randomUUID().toString()));
   }

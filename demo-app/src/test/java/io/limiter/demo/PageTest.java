@@ -116,7 +116,7 @@ class PageTest {
     wanted.put("sms", "admitted 1, denied 2");
     wanted.put("orders", "admitted 5, denied 2");
     wanted.put("checkout", "admitted 1, duplicate 2");
-    wanted.put("payment", "admitted 5, denied 2");
+    wanted.put("payment", "admitted 7");
     wanted.put("reports", "admitted 5, denied 2");
     wanted.put("feed", "admitted 5, denied 2");
     wanted.put("me", "admitted 3, denied 2");
