@@ -17,6 +17,7 @@ public final class Submission {
   private final StateKey key;
   private final byte[] fingerprint;
   private final Duration time;
+  private final boolean compared;
 
   /**
    * @param key the submission, see {@link StateKey#answers}
@@ -25,6 +26,21 @@ public final class Submission {
    * @throws IllegalArgumentException if the fingerprint has another length
    */
   public Submission(StateKey key, byte[] fingerprint, Duration time) {
+    this(key, fingerprint, time, false);
+  }
+
+  /**
+   * Returns a submission that is only compared: it is not claimed, and a repetition is decided like
+   * any call. Another submission with its key is {@link Claim.State#DIFFERENT}, and is not decided.
+   *
+   * @param time how long the fingerprint is kept
+   * @throws IllegalArgumentException if the fingerprint has another length
+   */
+  public static Submission compared(StateKey key, byte[] fingerprint, Duration time) {
+    return new Submission(key, fingerprint, time, true);
+  }
+
+  private Submission(StateKey key, byte[] fingerprint, Duration time, boolean compared) {
     if (fingerprint.length != FINGERPRINT_BYTES) {
       throw new IllegalArgumentException(
           "A fingerprint of %s bytes: use %s, a SHA-256"
@@ -33,6 +49,7 @@ public final class Submission {
     this.key = key;
     this.fingerprint = fingerprint.clone();
     this.time = time;
+    this.compared = compared;
   }
 
   public StateKey key() {
@@ -48,11 +65,17 @@ public final class Submission {
     return time;
   }
 
+  /** Whether it is only compared, see {@link #compared(StateKey, byte[], Duration)}. */
+  public boolean isCompared() {
+    return compared;
+  }
+
   @Override
   public boolean equals(@Nullable Object other) {
     return other instanceof Submission that
         && key.equals(that.key)
         && time.equals(that.time)
+        && compared == that.compared
         && Arrays.equals(fingerprint, that.fingerprint);
   }
 

@@ -209,8 +209,8 @@ public final class Verdict {
   /**
    * What the store found of the {@linkplain LimitRequest#submission submission} of the call. If it
    * runs or was answered, the store has not decided, and has charged nothing. Empty if the call has
-   * no submission, if it is denied, and if the submission was not looked for, for example by the
-   * fallback.
+   * no submission or one that is only compared, if it is denied, and if the submission was not
+   * looked for, for example by the fallback.
    */
   public Optional<Claim> claim() {
     return extras.claim;

@@ -408,6 +408,13 @@ final class SettingsTable {
         s -> s.get("/beans").body().contains("tried=") ? "bound" : "not bound",
         "bound",
         "not bound");
+    row(
+        kind,
+        "limiter.idempotency.compare",
+        false,
+        s -> s.get("/beans").body().contains("compare=false") ? "bound" : "not bound",
+        "bound",
+        "not bound");
     bound(kind, "limiter.idempotency.headers", List.of("X-Kept"), "X-Kept");
     bound(kind, "limiter.idempotency.max-answer", 4323, "4323");
     bound(kind, "limiter.idempotency.max-body", 4324, "4324");

@@ -121,10 +121,12 @@ final class RedisIdempotencyStore implements IdempotencyStore {
     int last = call.arguments().length;
     byte[][] arguments = Arrays.copyOf(call.arguments(), last + 2);
     arguments[last] =
-        ByteBuffer.allocate(TOKEN_BYTES + Submission.FINGERPRINT_BYTES)
-            .put(token)
-            .put(some.fingerprint())
-            .array();
+        some.isCompared()
+            ? some.fingerprint()
+            : ByteBuffer.allocate(TOKEN_BYTES + Submission.FINGERPRINT_BYTES)
+                .put(token)
+                .put(some.fingerprint())
+                .array();
     arguments[last + 1] = millis(some.time());
     return ScriptCall.of(nodes, submit, call, keys, arguments, time);
   }

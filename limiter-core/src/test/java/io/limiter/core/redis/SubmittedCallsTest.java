@@ -198,6 +198,37 @@ class SubmittedCallsTest implements LimitStoreContract, RedisHarness {
     assertThat(submit(SAME).claim().orElseThrow().state()).isEqualTo(Claim.State.CLAIMED);
   }
 
+  /** Like any call, but for another submission with its key. */
+  @Test
+  void aSubmissionThatIsOnlyComparedIsDecided() {
+    assertThat(compare(1, SAME).allowed()).isTrue();
+    assertThat(redis.commands().pttl(redis.name(ORDER))).isBetween(1L, MINUTE.toMillis());
+    assertRepeats(compare(1, OTHER), Claim.State.DIFFERENT);
+    assertThat(left()).isEqualTo(1);
+    Verdict again = compare(1, SAME);
+    assertThat(again.allowed()).isTrue();
+    assertThat(again.claim()).isEmpty();
+    assertThat(left()).isZero();
+    assertThat(compare(1, SAME).allowed()).isFalse();
+    assertRepeats(compare(1, OTHER), Claim.State.DIFFERENT);
+  }
+
+  @Test
+  void aDeniedSubmissionIsComparedWithNone() {
+    assertThat(compare(3, SAME).allowed()).isFalse();
+    assertThat(redis.commands().exists(redis.name(ORDER))).isZero();
+    assertThat(compare(1, OTHER).allowed()).isTrue();
+  }
+
+  private Verdict compare(int cost, byte[] fingerprint) {
+    return join(
+        store.decide(
+            LimitRequest.of(TWICE, Subject.global())
+                .withCost(cost)
+                .submitting(Submission.compared(ORDER, fingerprint, MINUTE)),
+            Mode.ACQUIRE));
+  }
+
   /** As the decision on any call. */
   @Test
   void itIsOneCommand() {

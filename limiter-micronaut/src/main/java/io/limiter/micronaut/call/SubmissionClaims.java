@@ -110,6 +110,19 @@ public final class SubmissionClaims {
     return store.claim(submission).thenCompose(found -> await(replay, submission, found));
   }
 
+  /**
+   * Compares a submission with an earlier one under its key; the first one keeps its fingerprint
+   * there. Does not wait.
+   */
+  public CompletionStage<Claim> compare(Submission submission) {
+    return store.claim(submission);
+  }
+
+  /** Frees the key of a submission that was only compared. */
+  public CompletionStage<Boolean> forget(Claim first) {
+    return store.release(first);
+  }
+
   /** Waits like {@link #claim} if another submission is processed, as the store has found. */
   public CompletionStage<Claim> await(Replay replay, Submission submission, Claim found) {
     return found.state() == Claim.State.RUNNING && !replay.maxWait().isZero()

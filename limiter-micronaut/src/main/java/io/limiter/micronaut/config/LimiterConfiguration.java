@@ -209,6 +209,9 @@ public record LimiterConfiguration(
   /**
    * Bounds of answers that are kept for submissions with an {@code Idempotency-Key}.
    *
+   * @param compare Whether a key of a request with another method, path, query or body is answered
+   *     422 where repetitions are denied. With {@code false} the body is not read for it, and the
+   *     answer is 409. Default value {@code true}.
    * @param maxBody The longest body of a request that may be repeated, in bytes, since it is
    *     compared with that of the repetition. A longer one is answered 413. Default value 1,048,576
    *     (1 MiB); 0 to 16,777,216.
@@ -224,6 +227,7 @@ public record LimiterConfiguration(
    */
   @ConfigurationProperties("idempotency")
   public record IdempotencyConfiguration(
+      @Bindable(defaultValue = "true") boolean compare,
       @Bindable(defaultValue = "1048576") int maxBody,
       @Bindable(defaultValue = "262144") int maxAnswer,
       @Bindable(defaultValue = "Content-Language,Content-Location,ETag,Last-Modified,Link,Location")

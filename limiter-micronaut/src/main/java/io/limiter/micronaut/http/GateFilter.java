@@ -127,10 +127,10 @@ public final class GateFilter implements ConditionalFilter {
       return CompletableFuture.completedFuture(Optional.of(blocked(request)));
     }
     LimitPlan whole = plans.ofRoute(request).orElse(null);
-    if (whole == null || whole.replay().isEmpty()) {
+    boolean decidesAll = whole != null && whole.equals(plan(request)) && !whole.beforeSecurity();
+    if (whole == null || !replays.handles(whole, decidesAll)) {
       return decideBehindSecurity(request);
     }
-    boolean decidesAll = whole.equals(plan(request)) && !whole.beforeSecurity();
     return replays.claim(
         request,
         whole,

@@ -53,6 +53,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -128,10 +129,20 @@ final class Replays {
   }
 
   /**
-   * Claims the submission of a request: together with the decision on its call if the gate makes
-   * the only one, else before all decisions.
+   * Whether submissions of a route are claimed, or compared with earlier ones under their keys.
    *
-   * @param whole the plan of its route, which {@linkplain LimitPlan#replay repeats answers}
+   * @param decidesAll whether the gate decides all of its limits
+   */
+  boolean handles(LimitPlan whole, boolean decidesAll) {
+    return whole.replay().isPresent()
+        || (decidesAll && idempotency.compare() && whole.byKey().isPresent());
+  }
+
+  /**
+   * Claims the submission of a request, or compares it if its answer is not repeated: together with
+   * the decision on its call if the gate makes the only one, else before all decisions.
+   *
+   * @param whole the plan of its route, which this {@linkplain #handles handles}
    * @param call the call, if the gate makes the only decision
    * @param enter goes on with the first request of a submission, and with one without a key
    */
@@ -140,37 +151,110 @@ final class Replays {
       LimitPlan whole,
       @Nullable GateCall call,
       Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
-    DuplicateGuard guard = whole.replay().orElseThrow();
+    DuplicateGuard guard = whole.replay().or(whole::byKey).orElseThrow();
+    Optional<Replay> replay = guard.replay();
     Optional<String> key = key(request, guard);
     if (key.isEmpty()) {
       return enter.get();
     }
     if (request.getContentType().filter(Replays::hasParts).isPresent()) {
-      return CompletableFuture.completedFuture(
-          reject(request, HttpStatus.UNSUPPORTED_MEDIA_TYPE, "idempotent_request_multipart"));
+      return replay.isPresent()
+          ? CompletableFuture.completedFuture(
+              reject(request, HttpStatus.UNSUPPORTED_MEDIA_TYPE, "idempotent_request_multipart"))
+          : enter.get(); // each time its parts are separated by other bytes
     }
     StateKey name =
         guard.answers(subjects.resolve(guard.submitter(), request), whole.method(), key.get());
-    Replay replay = guard.replay().orElseThrow();
     CallContext context = CallContext.current();
     return fingerprint(request)
         .thenCompose(
-            digest ->
-                digest.length == 0
+            digest -> {
+              if (digest.length == 0) {
+                return replay.isPresent()
                     ? CompletableFuture.completedFuture(
                         reject(
                             request,
                             HttpStatus.REQUEST_ENTITY_TOO_LARGE,
                             "idempotent_request_too_large"))
-                    : claim(
-                        new Submitted(
-                            request,
-                            whole,
-                            replay,
-                            new Submission(name, digest, replay.claim()),
-                            context),
-                        call,
-                        enter));
+                    : enter(context, enter);
+              }
+              return replay.isPresent()
+                  ? claim(
+                      new Submitted(
+                          request,
+                          whole,
+                          replay.get(),
+                          new Submission(name, digest, replay.get().claim()),
+                          context),
+                      call,
+                      enter)
+                  : compare(
+                      request,
+                      Submission.compared(name, digest, guard.stack().rules().get(0).window()),
+                      Objects.requireNonNull(call, "the gate decides"),
+                      enter);
+            });
+  }
+
+  /**
+   * Decides a call unless its key was used for another request. A store that cannot compare and
+   * decide at once is asked to compare first.
+   */
+  private CompletionStage<Optional<MutableHttpResponse<?>>> compare(
+      HttpRequest<?> request,
+      Submission submission,
+      GateCall call,
+      Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
+    return call.submit(submission)
+        .thenCompose(
+            denied -> {
+              if (denied.isPresent() || call.isDecided()) {
+                return CompletableFuture.completedFuture(denied);
+              }
+              if (call.found().isPresent()) {
+                return CompletableFuture.completedFuture(reused(request, call.whole()));
+              }
+              CompletionStage<Optional<Claim>> compared =
+                  claims
+                      .get()
+                      .compare(submission)
+                      .thenApply(Optional::of)
+                      .exceptionally(failure -> Optional.empty()); // the guard decides
+              return admission
+                  .threads()
+                  .back(compared, Optional.of(request), call.context())
+                  .thenCompose(found -> enterUnlessDifferent(request, call, found, enter));
+            });
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> enterUnlessDifferent(
+      HttpRequest<?> request,
+      GateCall call,
+      Optional<Claim> found,
+      Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
+    Claim.State state = found.map(Claim::state).orElse(Claim.State.RUNNING);
+    if (state == Claim.State.DIFFERENT) {
+      return CompletableFuture.completedFuture(reused(request, call.whole()));
+    }
+    return enter(call.context(), enter)
+        .whenComplete(
+            (denied, failure) -> {
+              if (state == Claim.State.CLAIMED && (failure != null || denied.isPresent())) {
+                var unused = claims.get().forget(found.get());
+              }
+            });
+  }
+
+  private Optional<MutableHttpResponse<?>> reused(HttpRequest<?> request, LimitPlan plan) {
+    report(plan, Result.DIFFERENT);
+    return reject(request, HttpStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused");
+  }
+
+  private static CompletionStage<Optional<MutableHttpResponse<?>>> enter(
+      CallContext context, Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
+    try (PropagatedContext.Scope ignored = context.propagated().propagate()) {
+      return enter.get();
+    }
   }
 
   /** A request with the submission that it makes. */
@@ -187,7 +271,7 @@ final class Replays {
       Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
     if (call == null) {
       return claim(submitted, from -> from.claim(submitted.replay(), submitted.submission()))
-          .thenCompose(answer -> enter(submitted, answer, enter));
+          .thenCompose(answer -> enterUnless(answer, submitted, enter));
     }
     return call.submit(submitted.submission())
         .thenCompose(
@@ -206,20 +290,17 @@ final class Replays {
                       answer ->
                           call.isDecided()
                               ? CompletableFuture.completedFuture(call.end(answer))
-                              : enter(submitted, answer, enter));
+                              : enterUnless(answer, submitted, enter));
             });
   }
 
-  private static CompletionStage<Optional<MutableHttpResponse<?>>> enter(
-      Submitted submitted,
+  private static CompletionStage<Optional<MutableHttpResponse<?>>> enterUnless(
       Optional<MutableHttpResponse<?>> answer,
+      Submitted submitted,
       Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
-    if (answer.isPresent()) {
-      return CompletableFuture.completedFuture(answer);
-    }
-    try (PropagatedContext.Scope ignored = submitted.context().propagated().propagate()) {
-      return enter.get();
-    }
+    return answer.isPresent()
+        ? CompletableFuture.completedFuture(answer)
+        : enter(submitted.context(), enter);
   }
 
   private static boolean hasParts(MediaType type) {
@@ -371,10 +452,7 @@ final class Replays {
             ? answer
             : reject(request, HttpStatus.CONFLICT, "idempotent_answer_unavailable");
       }
-      case DIFFERENT -> {
-        report(plan, Result.DIFFERENT);
-        yield reject(request, HttpStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused");
-      }
+      case DIFFERENT -> reused(request, plan);
       case RUNNING -> {
         report(plan, Result.RUNNING);
         Optional<MutableHttpResponse<?>> rejected =
@@ -456,7 +534,10 @@ final class Replays {
     @Override
     public void onApplicationEvent(StartupEvent started) {
       if (!settings.current().routes().isEmpty()
-          || !plans.current().methods(plan -> plan.replay().isPresent()).isEmpty()) {
+          || !plans
+              .current()
+              .methods(plan -> plan.replay().isPresent() || plan.byKey().isPresent())
+              .isEmpty()) {
         var unused = claims.get();
       }
     }

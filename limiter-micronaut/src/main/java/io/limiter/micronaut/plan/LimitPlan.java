@@ -371,6 +371,18 @@ public final class LimitPlan {
     return duplicates;
   }
 
+  /**
+   * The guard that denies repetitions of an {@code Idempotency-Key}: whatever else a request with
+   * the key contains, unless it is compared.
+   */
+  public Optional<DuplicateGuard> byKey() {
+    return charged.filter(
+        guard ->
+            guard.submission() instanceof DuplicateGuard.Submission.ByIdempotencyKey
+                && guard.condition().isEmpty()
+                && !guard.observed());
+  }
+
   /** The guard that repeats the answers of its submissions, in place of denying repetitions. */
   public Optional<DuplicateGuard> replay() {
     return replay;

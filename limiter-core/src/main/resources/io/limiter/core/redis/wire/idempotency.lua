@@ -27,17 +27,17 @@ if operation == 'claim' then
   --%begin look
   -- Both are read in any case: a user who may not run one of them writes nothing.
   local found, left = call('GET', submission), call('PTTL', submission)
+  local state = found and sub(found, 1, 1)
   if found then
-    local state = sub(found, 1, 1)
     local isValid = state == RUNNING and #found == 49 or state == ANSWERED and #found >= 49
     if not isValid or left == -1 then -- not written by these scripts: without an end it would block for ever
       call('DEL', submission)
       return redis.error_reply('ERR corrupt value deleted')
     end
     if sub(found, 18, 49) ~= fingerprint then return DIFFERENT end
-    return state .. pack('>d', left) .. sub(found, 50)
   end
   --%end look
+  if found then return state .. pack('>d', left) .. sub(found, 50) end
   call('SET', submission, RUNNING .. token .. fingerprint, 'PX', ttl)
   return CLAIMED
 end

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.behaviour;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.testing.RedisFixture;
+import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.testing.HttpService;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.annotation.Body;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Post;
+import java.util.Map;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** An {@code Idempotency-Key} of another request, where repetitions are denied. */
+class ReusedKeyTest {
+
+  private static final String SPEC = "ReusedKeyTest";
+  private static final String TEA = "{\"item\":\"tea\"}";
+  private static final String COFFEE = "{\"item\":\"coffee\"}";
+
+  @Controller("/reused")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Routes {
+
+    @Post("/order")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
+    String order(@Body String order) {
+      if (order.contains("fail")) {
+        throw new IllegalStateException("fails");
+      }
+      return order;
+    }
+
+    @Post("/limited")
+    @RateLimiter(
+        rules = @RateRule(count = 1),
+        preventDuplicate = true,
+        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
+    String limited(@Body String order) {
+      return order;
+    }
+  }
+
+  private final String key = UUID.randomUUID().toString();
+
+  private HttpService start(boolean redis, Object... others) {
+    Map<String, Object> settings = HttpService.settings(others);
+    if (redis) {
+      settings.put("redis.uri", RedisFixture.uri());
+      settings.put("limiter.redis.key-prefix", key.substring(0, 8) + ":");
+      settings.put("limiter.redis.deadline", "5s");
+    }
+    return HttpService.start(SPEC, settings);
+  }
+
+  private static int order(HttpService service, String path, String key, String body) {
+    return service.post("/reused/" + path, body, "Idempotency-Key", key).statusCode();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void isRejectedWithAnotherBodyOrQuery(boolean redis) {
+    try (HttpService service = start(redis)) {
+      assertThat(order(service, "order", key, TEA)).isEqualTo(200);
+      assertThat(order(service, "order", key, TEA)).isEqualTo(409);
+      assertThat(order(service, "order", key, COFFEE)).isEqualTo(422);
+      assertThat(order(service, "order?gift=true", key, TEA)).isEqualTo(422);
+      assertThat(order(service, "order", key, TEA)).isEqualTo(409);
+      assertThat(order(service, "order", key + "-2", COFFEE)).isEqualTo(200);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void isFreeForAnyRequestThatALimitHadDenied(boolean redis) {
+    try (HttpService service = start(redis)) {
+      assertThat(order(service, "limited", key + "-1", TEA)).isEqualTo(200);
+      assertThat(order(service, "limited", key, TEA)).isEqualTo(429);
+      assertThat(order(service, "limited", key, COFFEE)).isEqualTo(429);
+      assertThat(order(service, "limited", key + "-1", COFFEE)).isEqualTo(422);
+    }
+  }
+
+  /** After a failure the same request may be repeated, with its key; another one needs its own. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void isRejectedAfterAFailureToo(boolean redis) {
+    try (HttpService service = start(redis)) {
+      assertThat(order(service, "order", key, "{\"item\":\"fail\"}")).isEqualTo(500);
+      assertThat(order(service, "order", key, "{\"item\":\"fail\"}")).isEqualTo(500);
+      assertThat(order(service, "order", key, TEA)).isEqualTo(422);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void isADuplicateIfRequestsAreNotCompared(boolean redis) {
+    try (HttpService service = start(redis, "limiter.idempotency.compare", false)) {
+      assertThat(order(service, "order", key, TEA)).isEqualTo(200);
+      assertThat(order(service, "order", key, COFFEE)).isEqualTo(409);
+    }
+  }
+
+  /** Such bodies are not read before the decision. */
+  @Test
+  void isADuplicateOfALongBody() {
+    try (HttpService service = start(true, "limiter.idempotency.max-body", 10)) {
+      assertThat(order(service, "order", key, TEA)).isEqualTo(200);
+      assertThat(order(service, "order", key, COFFEE)).isEqualTo(409);
+    }
+  }
+}
