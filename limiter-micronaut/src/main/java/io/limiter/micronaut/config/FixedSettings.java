@@ -42,6 +42,7 @@ public final class FixedSettings {
           limiter.gate.enabled
           limiter.headers.debug limiter.headers.retry-after
           limiter.health.enabled limiter.health.required
+          limiter.idempotency.compare
           limiter.management.show-subjects
           limiter.metrics.enabled
           limiter.overrides.enabled
@@ -79,7 +80,6 @@ public final class FixedSettings {
               limiter.exempt.addresses limiter.exempt.users
               limiter.exempt.header limiter.exempt.tokens
               limiter.headers.format
-              limiter.idempotency.compare
               limiter.idempotency.encryption.current limiter.idempotency.encryption.keys
               limiter.idempotency.headers
               limiter.idempotency.max-answer limiter.idempotency.max-body

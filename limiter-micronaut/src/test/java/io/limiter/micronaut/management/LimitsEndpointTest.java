@@ -572,7 +572,7 @@ class LimitsEndpointTest {
       JsonNode unchanged = write(alive, "/limits/pay/reset", body.formatted(other));
       assertThat(unchanged.at("/before/passes").asBoolean()).isTrue();
     }
-    assertThat(submit(alive, "/routes/pay?ends=true")).isEqualTo(409);
+    assertThat(submit(alive, "/routes/pay?ends=true")).isEqualTo(422); // another request
     JsonNode reset = write(alive, "/limits/pay/reset", body.formatted("\\\"8e03978e\\\""));
     assertThat(reset.at("/before/outcome").asText()).isEqualTo("duplicate");
     assertThat(reset.at("/after/passes").asBoolean()).isTrue();
