@@ -127,8 +127,11 @@ public final class GateFilter implements ConditionalFilter {
       return CompletableFuture.completedFuture(Optional.of(blocked(request)));
     }
     LimitPlan whole = plans.ofRoute(request).orElse(null);
-    boolean decidesAll = whole != null && whole.equals(plan(request)) && !whole.beforeSecurity();
-    if (whole == null || !replays.handles(whole, decidesAll)) {
+    if (whole == null || (whole.replay().isEmpty() && whole.byKey().isEmpty())) {
+      return decideBehindSecurity(request);
+    }
+    boolean decidesAll = whole.equals(plan(request)) && !whole.beforeSecurity();
+    if (!replays.handles(whole, decidesAll)) {
       return decideBehindSecurity(request);
     }
     return replays.claim(

@@ -48,6 +48,7 @@ public final class LimitPlan {
   private final Optional<DuplicateGuard> duplicates;
   private final Optional<DuplicateGuard> charged; // the duplicates that the store counts
   private final Optional<DuplicateGuard> replay;
+  private final Optional<DuplicateGuard> byKey;
   private final Policy policy;
   private final Map<String, PolicyPlan> byRule = new HashMap<>();
   private final CompletionPlan outcomes;
@@ -184,6 +185,12 @@ public final class LimitPlan {
     this.duplicates = policies.stream().flatMap(each -> each.duplicates().stream()).findFirst();
     this.charged = duplicates.filter(guard -> guard.replay().isEmpty());
     this.replay = duplicates.filter(guard -> guard.replay().isPresent() && !guard.observed());
+    this.byKey =
+        charged.filter(
+            guard ->
+                guard.submission() instanceof DuplicateGuard.Submission.ByIdempotencyKey
+                    && guard.condition().isEmpty()
+                    && !guard.observed());
     this.policy =
         whole != null && charges.isEmpty() && duplicates.isEmpty()
             ? whole.policy // nothing is charged by it
@@ -376,11 +383,7 @@ public final class LimitPlan {
    * the key contains, unless it is compared.
    */
   public Optional<DuplicateGuard> byKey() {
-    return charged.filter(
-        guard ->
-            guard.submission() instanceof DuplicateGuard.Submission.ByIdempotencyKey
-                && guard.condition().isEmpty()
-                && !guard.observed());
+    return byKey;
   }
 
   /** The guard that repeats the answers of its submissions, in place of denying repetitions. */
