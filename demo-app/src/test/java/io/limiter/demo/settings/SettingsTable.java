@@ -362,7 +362,9 @@ final class SettingsTable {
         "limiter.policies.banned.ban",
         Map.of("violations", 1, "within", "60s", "time", "60s"));
     base(kind, "limiter.policies.twice.duplicate", Map.of("enabled", true, "by", "caller"));
-    for (String policy : List.of("users", "banned", "twice")) {
+    base(
+        kind, "limiter.policies.keyed.duplicate", Map.of("enabled", true, "by", "idempotency_key"));
+    for (String policy : List.of("users", "banned", "twice", "keyed")) {
       route(kind, policy);
     }
     base(kind, "limiter.block.addresses", List.of("198.51.100.1"));
@@ -412,9 +414,14 @@ final class SettingsTable {
         kind,
         "limiter.idempotency.compare",
         false,
-        s -> s.get("/beans").body().contains("compare=false") ? "bound" : "not bound",
-        "bound",
-        "not bound");
+        s -> {
+          String from = s.stranger();
+          s.from(from, "/t/keyed", "Idempotency-Key", "k");
+          int reused = s.from(from, "/t/keyed?status=201", "Idempotency-Key", "k").status();
+          return reused == 422 ? "compared" : "a duplicate";
+        },
+        "a duplicate",
+        "compared");
     bound(kind, "limiter.idempotency.headers", List.of("X-Kept"), "X-Kept");
     bound(kind, "limiter.idempotency.max-answer", 4323, "4323");
     bound(kind, "limiter.idempotency.max-body", 4324, "4324");
