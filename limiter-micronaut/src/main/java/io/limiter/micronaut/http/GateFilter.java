@@ -30,9 +30,11 @@ import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.filter.ConditionalFilter;
 import io.micronaut.http.filter.ServerFilterPhase;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -127,7 +129,7 @@ public final class GateFilter implements ConditionalFilter {
       return CompletableFuture.completedFuture(Optional.of(blocked(request)));
     }
     LimitPlan whole = plans.ofRoute(request).orElse(null);
-    if (whole == null || (whole.replay().isEmpty() && whole.byKey().isEmpty())) {
+    if (whole == null || (whole.replay().isEmpty() && !whole.deniesKeys())) {
       return decideBehindSecurity(request);
     }
     boolean decidesAll = whole.equals(plan(request)) && !whole.beforeSecurity();
@@ -137,7 +139,7 @@ public final class GateFilter implements ConditionalFilter {
     return replays.claim(
         request,
         whole,
-        decidesAll ? new GateCall(this, request, whole) : null,
+        decidesAll ? new SubmittingCall(this, request, whole) : null,
         () -> decideBehindSecurity(request));
   }
 
@@ -163,13 +165,6 @@ public final class GateFilter implements ConditionalFilter {
     private final GateFilter gate;
     private final HttpRequest<?> http;
 
-    /** What is claimed with the decision; null if nothing is. */
-    private @Nullable Submission submission;
-
-    private boolean isAsked = true;
-    private Optional<Claim> found = Optional.empty();
-    private @Nullable LimitedCall decision;
-
     GateCall(GateFilter gate, HttpRequest<?> http, LimitPlan plan) {
       super(plan, Optional.of(http), CallContext.current());
       this.gate = gate;
@@ -181,64 +176,8 @@ public final class GateFilter implements ConditionalFilter {
       return gate.subjects.resolve(source, http);
     }
 
-    /**
-     * Decides the call, and claims this submission if the call is admitted. Completes with the
-     * response to a denied call. If it completes with none, the call may not be {@linkplain
-     * #isDecided decided}, or not {@linkplain #isClaimed claimed}.
-     */
-    CompletionStage<Optional<MutableHttpResponse<?>>> submit(Submission claimed) {
-      submission = claimed;
-      gate.admission.arrived(http);
-      return inContext(() -> gate.admission.admit(this));
-    }
-
-    /** If the store cannot decide and claim at once, the submission is claimed first. */
-    @Override
-    protected CompletionStage<Verdict> ask(LimitStore store, LimitRequest charges) {
-      if (submission == null) {
-        return super.ask(store, charges);
-      }
-      LimitRequest submitted = charges.submitting(submission);
-      isAsked = store.claims(submitted);
-      return isAsked
-          ? super.ask(store, submitted)
-          : CompletableFuture.completedFuture(Verdict.free(plan().policy()));
-    }
-
-    @Override
-    protected boolean isDecidedBy(Verdict verdict) {
-      found = verdict.claim();
-      return isAsked && !verdict.isRepetition();
-    }
-
-    /** Whether the call is decided, also if its submission was not looked for. */
-    boolean isDecided() {
-      return decision != null;
-    }
-
-    /** Whether the call is admitted, and its submission claimed. */
-    boolean isClaimed() {
-      return decision != null && found.isPresent();
-    }
-
-    /** What was found of its submission. */
-    Optional<Claim> found() {
-      return found;
-    }
-
-    /** Ends an admitted call that was answered without its method: it gives back what it took. */
-    Optional<MutableHttpResponse<?>> end(Optional<MutableHttpResponse<?>> answer) {
-      if (answer.isPresent() && decision != null) {
-        var unusedUnits = decision.verdict().reservation().refund();
-        var unusedEnd = decision.on(LimitedCall.Event.Plain.ABANDONED);
-      }
-      return answer;
-    }
-
     @Override
     protected void decided(LimitedCall decided) {
-      decision = decided;
-      found.ifPresent(claim -> gate.replays.claimed(http, plan(), claim));
       if (plan().countsUsers() && asked() != null) {
         gate.users.atGate(http, plan());
       }
@@ -272,6 +211,91 @@ public final class GateFilter implements ConditionalFilter {
         throw denial; // which the application answers
       }
       return response;
+    }
+  }
+
+  /** A call that is decided together with its submission. */
+  static final class SubmittingCall extends GateCall {
+
+    private final GateFilter gate;
+    private final HttpRequest<?> http;
+
+    private Function<LimitRequest, Optional<Submission>> submissions = charges -> Optional.empty();
+    private @Nullable Submission unasked;
+    private Optional<Claim> found = Optional.empty();
+    private @Nullable LimitedCall decision;
+
+    SubmittingCall(GateFilter gate, HttpRequest<?> http, LimitPlan plan) {
+      super(gate, http, plan);
+      this.gate = gate;
+      this.http = http;
+    }
+
+    /**
+     * Decides the call, and claims its submission if the call is admitted, or compares it.
+     * Completes with the response to a denied call. If it completes with none, the call may not be
+     * {@linkplain #isDecided decided}, or not {@linkplain #isClaimed claimed}.
+     *
+     * @param some the submission by what the call is charged; empty if it is decided without one
+     */
+    CompletionStage<Optional<MutableHttpResponse<?>>> submit(
+        Function<LimitRequest, Optional<Submission>> some) {
+      submissions = some;
+      gate.admission.arrived(http);
+      return inContext(() -> gate.admission.admit(this));
+    }
+
+    /** If the store cannot decide with the submission, it is not asked to decide. */
+    @Override
+    protected CompletionStage<Verdict> ask(LimitStore store, LimitRequest charges) {
+      Optional<LimitRequest> submitted = submissions.apply(charges).map(charges::submitting);
+      if (submitted.isEmpty() || store.claims(submitted.get())) {
+        return super.ask(store, submitted.orElse(charges));
+      }
+      unasked = submitted.get().submission().orElseThrow();
+      return CompletableFuture.completedFuture(Verdict.free(plan().policy()));
+    }
+
+    @Override
+    protected boolean isDecidedBy(Verdict verdict) {
+      found = verdict.claim();
+      return unasked == null && !verdict.isRepetition();
+    }
+
+    @Override
+    protected void decided(LimitedCall decided) {
+      decision = decided;
+      found.ifPresent(claim -> gate.replays.claimed(http, plan(), claim));
+      super.decided(decided);
+    }
+
+    /** Whether the call is decided, also if its submission was not looked for. */
+    boolean isDecided() {
+      return decision != null;
+    }
+
+    /** Whether the call is admitted, and its submission claimed. */
+    boolean isClaimed() {
+      return decision != null && found.isPresent();
+    }
+
+    /** What was found of its submission. */
+    Optional<Claim> found() {
+      return found;
+    }
+
+    /** The submission that the store could not decide with. */
+    Submission unasked() {
+      return Objects.requireNonNull(unasked);
+    }
+
+    /** Ends an admitted call that was answered without its method: it gives back what it took. */
+    Optional<MutableHttpResponse<?>> end(Optional<MutableHttpResponse<?>> answer) {
+      if (answer.isPresent() && decision != null) {
+        var unusedUnits = decision.verdict().reservation().refund();
+        var unusedEnd = decision.on(LimitedCall.Event.Plain.ABANDONED);
+      }
+      return answer;
     }
   }
 

@@ -21,7 +21,7 @@ import io.limiter.micronaut.denial.Rejections;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKeyException;
 import io.limiter.micronaut.exception.LimitDeniedException;
-import io.limiter.micronaut.http.GateFilter.GateCall;
+import io.limiter.micronaut.http.GateFilter.SubmittingCall;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.DuplicateGuard.Replay;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -40,7 +40,6 @@ import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
 import io.micronaut.http.HttpStatus;
-import io.micronaut.http.MediaType;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.ServerHttpRequest;
 import io.micronaut.http.body.ByteBody;
@@ -135,7 +134,7 @@ final class Replays {
    */
   boolean handles(LimitPlan whole, boolean decidesAll) {
     return whole.replay().isPresent()
-        || (decidesAll && idempotency.compare() && whole.byKey().isPresent());
+        || (decidesAll && idempotency.compare() && whole.deniesKeys());
   }
 
   /**
@@ -149,63 +148,78 @@ final class Replays {
   CompletionStage<Optional<MutableHttpResponse<?>>> claim(
       HttpRequest<?> request,
       LimitPlan whole,
-      @Nullable GateCall call,
+      @Nullable SubmittingCall call,
       Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
-    DuplicateGuard guard = whole.replay().or(whole::byKey).orElseThrow();
-    Optional<Replay> replay = guard.replay();
+    if (whole.replay().isEmpty()) {
+      return compare(request, Objects.requireNonNull(call, "the gate decides"), enter);
+    }
+    DuplicateGuard guard = whole.replay().get();
+    Replay replay = guard.replay().orElseThrow();
     Optional<String> key = key(request, guard);
     if (key.isEmpty()) {
       return enter.get();
     }
-    if (request.getContentType().filter(Replays::hasParts).isPresent()) {
-      return replay.isPresent()
-          ? CompletableFuture.completedFuture(
-              reject(request, HttpStatus.UNSUPPORTED_MEDIA_TYPE, "idempotent_request_multipart"))
-          : enter.get(); // each time its parts are separated by other bytes
+    if (hasParts(request)) {
+      return CompletableFuture.completedFuture(
+          reject(request, HttpStatus.UNSUPPORTED_MEDIA_TYPE, "idempotent_request_multipart"));
     }
     StateKey name =
         guard.answers(subjects.resolve(guard.submitter(), request), whole.method(), key.get());
     CallContext context = CallContext.current();
     return fingerprint(request)
         .thenCompose(
-            digest -> {
-              if (digest.length == 0) {
-                return replay.isPresent()
+            digest ->
+                digest.length == 0
                     ? CompletableFuture.completedFuture(
                         reject(
                             request,
                             HttpStatus.REQUEST_ENTITY_TOO_LARGE,
                             "idempotent_request_too_large"))
-                    : enter(context, enter);
-              }
-              return replay.isPresent()
-                  ? claim(
-                      new Submitted(
-                          request,
-                          whole,
-                          replay.get(),
-                          new Submission(name, digest, replay.get().claim()),
-                          context),
-                      call,
-                      enter)
-                  : compare(
-                      request,
-                      Submission.compared(name, digest, guard.stack().rules().get(0).window()),
-                      Objects.requireNonNull(call, "the gate decides"),
-                      enter);
-            });
+                    : claim(
+                        new Submitted(
+                            request,
+                            whole,
+                            replay,
+                            new Submission(name, digest, replay.claim()),
+                            context),
+                        call,
+                        enter));
   }
 
   /**
    * Decides a call unless its key was used for another request. A store that cannot compare and
-   * decide at once is asked to compare first.
+   * decide at once is asked to compare first. Which guard applies to the caller, and whether the
+   * key is valid, is known once the call is charged.
    */
   private CompletionStage<Optional<MutableHttpResponse<?>>> compare(
       HttpRequest<?> request,
-      Submission submission,
-      GateCall call,
+      SubmittingCall call,
       Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
-    return call.submit(submission)
+    if (!request.getHeaders().contains(IdempotencyKey.HEADER) || hasParts(request)) {
+      return enter.get(); // each time its parts are separated by other bytes
+    }
+    return fingerprint(request)
+        .thenCompose(
+            digest ->
+                digest.length == 0 ? enter(call.context(), enter) : compare(call, digest, enter));
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> compare(
+      SubmittingCall call,
+      byte[] digest,
+      Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
+    HttpRequest<?> request = call.request().orElseThrow();
+    return call.submit(
+            charges ->
+                charges
+                    .duplicate()
+                    .filter(guard -> !guard.observed())
+                    .map(
+                        guard ->
+                            Submission.compared(
+                                guard.key().answer(),
+                                digest,
+                                guard.stack().rules().get(0).window())))
         .thenCompose(
             denied -> {
               if (denied.isPresent() || call.isDecided()) {
@@ -217,7 +231,7 @@ final class Replays {
               CompletionStage<Optional<Claim>> compared =
                   claims
                       .get()
-                      .compare(submission)
+                      .compare(call.unasked())
                       .thenApply(Optional::of)
                       .exceptionally(failure -> Optional.empty()); // the guard decides
               return admission
@@ -229,7 +243,7 @@ final class Replays {
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> enterUnlessDifferent(
       HttpRequest<?> request,
-      GateCall call,
+      SubmittingCall call,
       Optional<Claim> found,
       Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
     Claim.State state = found.map(Claim::state).orElse(Claim.State.RUNNING);
@@ -267,13 +281,13 @@ final class Replays {
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> claim(
       Submitted submitted,
-      @Nullable GateCall call,
+      @Nullable SubmittingCall call,
       Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
     if (call == null) {
       return claim(submitted, from -> from.claim(submitted.replay(), submitted.submission()))
           .thenCompose(answer -> enterUnless(answer, submitted, enter));
     }
-    return call.submit(submitted.submission())
+    return call.submit(charges -> Optional.of(submitted.submission()))
         .thenCompose(
             denied -> {
               if (denied.isPresent() || call.isClaimed()) {
@@ -303,8 +317,8 @@ final class Replays {
         : enter(submitted.context(), enter);
   }
 
-  private static boolean hasParts(MediaType type) {
-    return type.getType().equals("multipart");
+  private static boolean hasParts(HttpRequest<?> request) {
+    return request.getContentType().filter(type -> type.getType().equals("multipart")).isPresent();
   }
 
   private static Optional<String> key(HttpRequest<?> request, DuplicateGuard guard) {
@@ -536,7 +550,7 @@ final class Replays {
       if (!settings.current().routes().isEmpty()
           || !plans
               .current()
-              .methods(plan -> plan.replay().isPresent() || plan.byKey().isPresent())
+              .methods(plan -> plan.replay().isPresent() || plan.deniesKeys())
               .isEmpty()) {
         var unused = claims.get();
       }

@@ -48,7 +48,7 @@ public final class LimitPlan {
   private final Optional<DuplicateGuard> duplicates;
   private final Optional<DuplicateGuard> charged; // the duplicates that the store counts
   private final Optional<DuplicateGuard> replay;
-  private final Optional<DuplicateGuard> byKey;
+  private final boolean deniesKeys;
   private final Policy policy;
   private final Map<String, PolicyPlan> byRule = new HashMap<>();
   private final CompletionPlan outcomes;
@@ -185,12 +185,11 @@ public final class LimitPlan {
     this.duplicates = policies.stream().flatMap(each -> each.duplicates().stream()).findFirst();
     this.charged = duplicates.filter(guard -> guard.replay().isEmpty());
     this.replay = duplicates.filter(guard -> guard.replay().isPresent() && !guard.observed());
-    this.byKey =
-        charged.filter(
-            guard ->
-                guard.submission() instanceof DuplicateGuard.Submission.ByIdempotencyKey
-                    && guard.condition().isEmpty()
-                    && !guard.observed());
+    this.deniesKeys =
+        charged
+            .filter(
+                guard -> guard.submission() instanceof DuplicateGuard.Submission.ByIdempotencyKey)
+            .isPresent();
     this.policy =
         whole != null && charges.isEmpty() && duplicates.isEmpty()
             ? whole.policy // nothing is charged by it
@@ -378,12 +377,9 @@ public final class LimitPlan {
     return duplicates;
   }
 
-  /**
-   * The guard that denies repetitions of an {@code Idempotency-Key}: whatever else a request with
-   * the key contains, unless it is compared.
-   */
-  public Optional<DuplicateGuard> byKey() {
-    return byKey;
+  /** Whether a guard denies repetitions of an {@code Idempotency-Key}. */
+  public boolean deniesKeys() {
+    return deniesKeys;
   }
 
   /** The guard that repeats the answers of its submissions, in place of denying repetitions. */

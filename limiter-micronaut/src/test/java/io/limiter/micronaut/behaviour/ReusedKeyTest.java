@@ -13,6 +13,7 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Post;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
@@ -106,6 +107,25 @@ class ReusedKeyTest {
     try (HttpService service = start(redis, "limiter.idempotency.compare", false)) {
       assertThat(order(service, "order", key, TEA)).isEqualTo(200);
       assertThat(order(service, "order", key, COFFEE)).isEqualTo(409);
+    }
+  }
+
+  @Test
+  void aMissingOrInvalidKeyIsRejectedAsBefore() {
+    try (HttpService service = start(true)) {
+      assertThat(order(service, "order", "\"half", TEA)).isEqualTo(400);
+      assertThat(service.post("/reused/order", TEA).statusCode()).isEqualTo(400);
+    }
+  }
+
+  /** The duplicate guard applies to exempt callers. */
+  @Test
+  void isRejectedForExemptCallersToo() {
+    try (HttpService service =
+        start(true, "limiter.exempt.addresses", List.of("127.0.0.1", "::1"))) {
+      assertThat(order(service, "limited", key, TEA)).isEqualTo(200);
+      assertThat(order(service, "limited", key + "-2", TEA)).isEqualTo(200);
+      assertThat(order(service, "limited", key, COFFEE)).isEqualTo(422);
     }
   }
 
