@@ -69,6 +69,7 @@ class ModesTest {
     assertThat(run("hot"))
         .contains("### One subject, nothing denied", "| fixed window, leased |", "Zipf")
         .contains("### One subject, up to the count", "| log, leased, 10,000 |")
+        .contains("### One subject, 3 processes", "| token bucket, 5,000,000, leased |")
         .contains("### One decision, one thread", "| a decision by a lease |")
         .doesNotContain("≤ 0: missed");
   }

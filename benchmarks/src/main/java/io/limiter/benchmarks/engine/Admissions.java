@@ -4,6 +4,9 @@ package io.limiter.benchmarks.engine;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import io.limiter.benchmarks.BenchRedis;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -40,7 +43,11 @@ final class Admissions {
 
   /** A recording that begins now, by the server's clock. */
   static Admissions by(BenchRedis redis, Duration time) {
-    long origin = System.nanoTime();
+    return by(redis, time, System.nanoTime());
+  }
+
+  /** A recording that begins then, by the server's clock. */
+  static Admissions by(BenchRedis redis, Duration time, long origin) {
     long server = 0;
     long error = Long.MAX_VALUE;
     for (int i = 0; i < CLOCK_READINGS; i++) {
@@ -64,6 +71,33 @@ final class Admissions {
     long[][] mine = new long[2][steps + 1];
     ofThreads.add(mine);
     return mine;
+  }
+
+  long origin() {
+    return origin;
+  }
+
+  /** Writes what was recorded, so that {@link #read} adds it to a recording of the same time. */
+  void write(DataOutputStream out) throws IOException {
+    for (int which = 0; which < 2; which++) {
+      for (int s = 0; s <= steps; s++) {
+        long calls = 0;
+        for (long[][] one : ofThreads) {
+          calls += one[which][s];
+        }
+        out.writeLong(calls);
+      }
+    }
+  }
+
+  /** Adds what another process has recorded. */
+  void read(DataInputStream in) throws IOException {
+    long[][] others = begin();
+    for (long[] calls : others) {
+      for (int s = 0; s <= steps; s++) {
+        calls[s] = in.readLong();
+      }
+    }
   }
 
   /** Notes an admitted call. */

@@ -42,10 +42,14 @@ import java.util.function.Consumer;
 /** One hot subject: decisions by leases, beside those that Redis decides one by one. */
 public final class HotMode implements Mode {
 
-  private static final int THREADS = Runtime.getRuntime().availableProcessors();
+  static final int THREADS = Runtime.getRuntime().availableProcessors();
   private static final long PLENTY = 1_000_000_000;
   private static final Duration LONG = Duration.ofSeconds(10);
   private static final long FEW = 500_000;
+  private static final long TEN_SECONDS_OF_FEW = 10 * FEW;
+  private static final int PROCESSES = 3;
+  private static final Option PROCESSES_OPTION =
+      new Option("processes", "N", "how many JVMs call for one subject; 3 unless given");
   private static final long LOGGED = 10_000;
   private static final int LEASES = 10;
 
@@ -86,7 +90,7 @@ public final class HotMode implements Mode {
    * @param biting a count that ends admissions
    * @param leases how many follow one another in a window of this count
    */
-  private record Kind(String name, long biting, int leases, Check check, Rules rules) {
+  record Kind(String name, long biting, int leases, Check check, Rules rules) {
 
     interface Rules {
       Rule of(long count, Duration window);
@@ -121,6 +125,16 @@ public final class HotMode implements Mode {
               Admissions::ofIntervals,
               SlidingWindowLogRule::of));
 
+  /** The kind of this name. */
+  static Kind kind(String name) {
+    return KINDS.stream().filter(kind -> kind.name().equals(name)).findFirst().orElseThrow();
+  }
+
+  @Override
+  public List<Option> options() {
+    return List.of(PROCESSES_OPTION);
+  }
+
   @Override
   public String name() {
     return "hot";
@@ -141,10 +155,48 @@ public final class HotMode implements Mode {
       Run run = new Run(redis, ours, threads, options, window);
       report.table(run.rates());
       report.table(run.biting());
+      report.table(run.processes());
       report.table(run.local());
     } finally {
       threads.shutdownNow();
     }
+  }
+
+  static LimitRequest request(
+      Kind kind, long count, Duration window, Duration lease, String subject) {
+    return request(kind.rules().of(count, window), lease, subject);
+  }
+
+  private static LimitRequest request(Rule rule, Duration lease, String subject) {
+    Policy policy = Policy.of("hot", rule);
+    if (!lease.isZero()) {
+      policy = policy.withStacks(List.of(policy.stacks().get(0).withLease(lease)));
+    }
+    return LimitRequest.of(policy, new Subject("user", subject));
+  }
+
+  /** Calls of which the admitted ones are recorded. */
+  static Contender.Call recorded(Limiter limiter, LimitRequest request, Admissions admissions) {
+    return subject -> {
+      long began = System.nanoTime();
+      return then(
+          limiter.acquire(request).toCompletableFuture(),
+          verdict -> {
+            if (verdict.allowed()) {
+              admissions.add(began, System.nanoTime());
+            }
+          });
+    };
+  }
+
+  /** As thenAccept, without another future if the verdict is there. */
+  private static CompletableFuture<?> then(
+      CompletableFuture<Verdict> answer, Consumer<Verdict> action) {
+    if (!answer.isDone()) {
+      return answer.thenAccept(action);
+    }
+    action.accept(answer.join());
+    return answer;
   }
 
   /** The measurements of one run. */
@@ -276,26 +328,93 @@ public final class HotMode implements Mode {
                   window.toMillis(), lease(LEASES).toMillis(), lease(10 * LEASES).toMillis()));
     }
 
+    /** Several processes share the subject. */
+    Table processes() throws Exception {
+      int number = options.number(PROCESSES_OPTION.name(), PROCESSES);
+      Duration whole = options.quick() ? window : LONG;
+      Duration lease = options.quick() ? lease(LEASES) : Duration.ofMillis(100);
+      HotProcesses processes = new HotProcesses(number, redis, whole.multipliedBy(3));
+      Map<String, Long> counts = new LinkedHashMap<>();
+      counts.put("%,d".formatted(PLENTY), PLENTY);
+      counts.put("%,d".formatted(TEN_SECONDS_OF_FEW), TEN_SECONDS_OF_FEW);
+      Turns turns = Turns.cold(options);
+      for (Kind kind : KINDS.subList(0, 3)) {
+        counts.forEach(
+            (text, count) ->
+                List.of(Duration.ZERO, lease)
+                    .forEach(
+                        time ->
+                            turns.add(
+                                ofProcesses(kind, text, time),
+                                () -> together(processes, kind, count, whole, time))));
+      }
+      Turns.Results found = turns.run();
+      Table table =
+          new Table(
+                  "One subject, %s processes".formatted(number),
+                  "what",
+                  RATE,
+                  "÷ exact",
+                  SCRIPTS,
+                  "goal of scripts/s",
+                  ADMITTED,
+                  OVER,
+                  "goal: none over")
+              .moreIsBetter(RATE, "÷ exact")
+              .lessIsBetter(OVER);
+      for (Kind kind : KINDS.subList(0, 3)) {
+        counts.forEach(
+            (text, count) -> {
+              String exact = ofProcesses(kind, text, Duration.ZERO);
+              for (String name : List.of(exact, ofProcesses(kind, text, lease))) {
+                boolean leased = !name.equals(exact);
+                Spread scripts = found.value(name, SCRIPTS);
+                double over = found.value(name, OVER).max();
+                table.row(
+                    name,
+                    found.value(name, RATE),
+                    leased ? found.ratio(name, exact, RATE) : "",
+                    scripts,
+                    leased && count == PLENTY ? Goal.atMost(MOST_SCRIPTS, scripts) : "",
+                    count == PLENTY ? "" : found.value(name, ADMITTED),
+                    (long) over,
+                    Goal.atMost(0, Spread.of(List.of(over))));
+              }
+            });
+      }
+      return table.note(
+          "Each process is a JVM with a connection of its own, and keeps %s calls in flight by %s threads; counts in %s ms, leases of %s ms. Over the count as above, of all processes together. Figures contain the first window."
+              .formatted(Comparison.IN_FLIGHT, THREADS, whole.toMillis(), lease.toMillis()));
+    }
+
+    private static String ofProcesses(Kind kind, String count, Duration lease) {
+      String name = "%s, %s".formatted(kind.name(), count);
+      return lease.isZero() ? name : leasedName(name);
+    }
+
+    private static Map<String, Double> together(
+        HotProcesses processes, Kind kind, long count, Duration window, Duration lease)
+        throws Exception {
+      HotProcesses.Done done = processes.run(kind.name(), count, window, lease);
+      Admissions.Found found = kind.check().of(done.admissions(), count, window);
+      return Map.of(
+          RATE,
+          done.calls(),
+          SCRIPTS,
+          done.scripts(),
+          ADMITTED,
+          found.admitted(),
+          OVER,
+          found.over());
+    }
+
     private Map<String, Double> admissions(Kind kind, Limiter limiter, LimitRequest request)
         throws Exception {
       Duration time = options.time().multipliedBy(3).plus(window);
       redis.deleteKeys();
       Admissions admissions = Admissions.by(redis, time);
       Map<String, Double> figures =
-          new LinkedHashMap<>(
-              rate(
-                  time,
-                  1,
-                  subject -> {
-                    long began = System.nanoTime();
-                    return then(
-                        limiter.acquire(request).toCompletableFuture(),
-                        verdict -> {
-                          if (verdict.allowed()) {
-                            admissions.add(began, System.nanoTime());
-                          }
-                        });
-                  }));
+          new LinkedHashMap<>(rate(time, 1, recorded(limiter, request, admissions)));
       Admissions.Found found = kind.check().of(admissions, kind.biting(), window);
       figures.put(ADMITTED, found.admitted());
       figures.put(OVER, found.over());
@@ -318,9 +437,7 @@ public final class HotMode implements Mode {
     }
 
     private LimitRequest request(Rule rule, int leases) {
-      Policy policy = Policy.of("hot", rule);
-      policy = policy.withStacks(List.of(policy.stacks().get(0).withLease(lease(leases))));
-      return LimitRequest.of(policy, new Subject("user", "user-1"));
+      return HotMode.request(rule, lease(leases), "user-1");
     }
 
     /** Some calls one after the other, by subjects with Zipf's distribution: 1 / rank of each. */
@@ -350,16 +467,6 @@ public final class HotMode implements Mode {
                   throw new IllegalStateException("A call was denied: measure for a shorter time");
                 }
               });
-    }
-
-    /** As thenAccept, without another future if the verdict is there. */
-    private static CompletableFuture<?> then(
-        CompletableFuture<Verdict> answer, Consumer<Verdict> action) {
-      if (!answer.isDone()) {
-        return answer.thenAccept(action);
-      }
-      action.accept(answer.join());
-      return answer;
     }
 
     /** One thread, with a lease in hand. */
