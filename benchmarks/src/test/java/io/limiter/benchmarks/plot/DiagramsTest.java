@@ -95,24 +95,34 @@ class DiagramsTest {
     svg.arrow(330, 85, 370, 85, Svg.INK);
     svg.box(370, 60, 160, 50, "AdmissionControl", "2 asks, reports");
     svg.arrow(530, 85, 570, 85, Svg.INK);
-    svg.box(570, 60, 140, 50, "DenyCache", "3 denied until then?");
-    svg.arrow(640, 110, 640, 140, Svg.INK);
-    svg.box(570, 140, 140, 50, "FallbackStore", "4 breaker, deadline");
-    svg.arrow(640, 190, 640, 220, Svg.INK);
-    svg.box(570, 220, 140, 50, "RedisStore", "5 one EVALSHA");
-    svg.arrow(640, 270, 640, 300, Svg.INK);
-    svg.box(570, 300, 140, 50, "Redis", "decide.lua: all rules");
-    svg.arrow(710, 165, 735, 165, Svg.GREY);
-    svg.box(735, 140, 110, 50, "MemoryStore", "if Redis is late");
-    svg.path("M570 325H450", Svg.BLUE, 1.5);
-    svg.arrow(450, 325, 450, 110, Svg.BLUE);
-    svg.text(458, 317, "start", "6 the reply: Verdict");
+    List<String> stores =
+        List.of("OverrideStore", "DenyCache", "LeaseStore", "FallbackStore", "RedisStore", "Redis");
+    List<String> lines =
+        List.of(
+            "3 limits that hold",
+            "4 denied until then?",
+            "5 taken in advance?",
+            "6 breaker, deadline",
+            "7 one EVALSHA",
+            "decide.lua: all rules");
+    for (int s = 0; s < stores.size(); s++) {
+      double y = 60 + 72.0 * s;
+      svg.box(570, y, 140, 50, stores.get(s), lines.get(s));
+      if (s > 0) {
+        svg.arrow(640, y - 22, 640, y, Svg.INK);
+      }
+    }
+    svg.arrow(710, 301, 735, 301, Svg.GREY);
+    svg.box(735, 276, 110, 50, "MemoryStore", "if Redis is late");
+    svg.path("M570 445H450", Svg.BLUE, 1.5);
+    svg.arrow(450, 445, 450, 110, Svg.BLUE);
+    svg.text(458, 437, "start", "8 the reply: Verdict");
     svg.path("M410 110V165", Svg.GREEN, 1.5);
     svg.arrow(410, 165, 330, 165, Svg.GREEN);
     svg.text(384, 157, "end", "admitted");
-    svg.box(190, 140, 140, 50, "LimitInterceptor", "7 does not ask again");
+    svg.box(190, 140, 140, 50, "LimitInterceptor", "9 does not ask again");
     svg.arrow(260, 190, 260, 220, Svg.GREEN);
-    svg.box(190, 220, 140, 50, "the method", "8 your code");
+    svg.box(190, 220, 140, 50, "the method", "10 your code");
     svg.path("M390 110V325", Svg.RED, 1.5);
     svg.arrow(390, 325, 330, 325, Svg.RED);
     svg.text(382, 317, "end", "denied");
@@ -121,13 +131,13 @@ class DiagramsTest {
     svg.path("M190 325H65V190", Svg.RED, 1.5);
     svg.arrow(105, 200, 105, 190, Svg.GREEN);
     svg.arrow(65, 200, 65, 190, Svg.RED);
-    svg.box(20, 140, 130, 50, "response", "9 RateLimit fields");
+    svg.box(20, 140, 130, 50, "response", "11 RateLimit fields");
     svg.text(
         16,
-        382,
+        502,
         "start",
-        "All but your method runs on the request's event loop, which never waits. A call whose subject is an argument is decided by the guard instead.");
-    return svg.svg("One request's way", WIDTH, 398);
+        "All but your method runs on the request's event loop, which never waits. The guard decides calls whose subject is an argument.");
+    return svg.svg("One request's way", WIDTH, 518);
   }
 
   @Test
