@@ -24,64 +24,74 @@ const json = (method, path, body) => ({ method, path, body: body && JSON.stringi
 const basic = (user, password) => 'Basic ' + btoa(`${user}:${password}`);
 let number = 0;
 
+// The cards of the first group are shown, the others if they are asked for.
+const GROUPS = [
+  { id: 'rules', title: 'Rules', what: 'stacked limits, bursts, bans, a key of your own' },
+  { id: 'kinds', title: 'Other kinds of rules', what: 'waiting turns, windows of the clock, calls in flight' },
+  { id: 'duplicates', title: 'Duplicates', what: 'the same form twice, the same answer twice' },
+  { id: 'callers', title: 'Callers', what: 'a limit for each user, for those with a key, for everybody' },
+  { id: 'outcomes', title: 'Outcomes', what: 'only wrong passwords count' },
+  { id: 'costs', title: 'Costs and results', what: 'calls of many units, asynchronous results, streams' },
+];
+
 // What the buttons send. once() makes the request of one call; more are those that follow from the last one of once().
 const CARDS = [
-  { id: 'articles', title: 'Read articles', big: true, burst: 12,
+  { id: 'articles', group: 'rules', title: 'Read articles', big: true, burst: 12,
     what: 'Two limits at once: 10 calls in 60 seconds, and 20 in 120. The eleventh is denied, and learns when the next may pass.',
     once: () => json('GET', '/articles') },
-  { id: 'orders', title: 'Place an order', burst: 7, twice: true,
-    what: 'The same order is not taken twice. A duplicate takes nothing from the limit.',
-    once: () => json('POST', '/orders', { item: 'tea', number: `${pageId}-${++number}` }) },
-  { id: 'search', title: 'Search', burst: 30,
+  { id: 'search', group: 'rules', title: 'Search', burst: 30,
     what: 'A token bucket: bursts of 20 pass, then 5 a second. A client that continues while denied is banned for half a minute.',
     once: () => json('GET', '/search') },
-  { id: 'export', title: 'Start an export', burst: 5,
-    what: 'A leaky bucket: two a second begin; others wait for their turn, without a thread.',
-    once: () => json('POST', '/export') },
-  { id: 'sms', title: 'Send a code', burst: 3, twice: true, twiceLabel: 'Same phone twice',
+  { id: 'sms', group: 'rules', title: 'Send a code', burst: 3, twice: true, twiceLabel: 'Same phone twice',
     what: 'One a minute for each phone number, whatever client asks. While Redis is away none is sent.',
     once: () => json('POST', '/sms/code?phone=555-1234') },
-  { id: 'checkout', title: 'Check out', burst: 3, twice: true,
+  { id: 'export', group: 'kinds', title: 'Start an export', burst: 5,
+    what: 'A leaky bucket: two a second begin; others wait for their turn, without a thread.',
+    once: () => json('POST', '/export') },
+  { id: 'quota', group: 'kinds', title: 'Quota', burst: 32,
+    what: 'Thirty in each minute of the clock.',
+    once: () => json('GET', '/quota') },
+  { id: 'slow', group: 'kinds', title: 'Slow', burst: 5,
+    what: 'Takes two seconds. At most three calls of a client run at once, over all instances.',
+    once: () => json('GET', '/slow') },
+  { id: 'orders', group: 'duplicates', title: 'Place an order', burst: 7, twice: true,
+    what: 'The same order is not taken twice. A duplicate takes nothing from the limit.',
+    once: () => json('POST', '/orders', { item: 'tea', number: `${pageId}-${++number}` }) },
+  { id: 'checkout', group: 'duplicates', title: 'Check out', burst: 3, twice: true,
     what: 'One checkout of a client in five seconds, whatever is in the cart.',
     once: () => json('POST', '/checkout', { cart: ++number }) },
-  { id: 'payment', title: 'Pay', burst: 7, label: 'Pay once',
+  { id: 'payment', group: 'duplicates', title: 'Pay', burst: 7, label: 'Pay once',
     what: 'Paid once for each Idempotency-Key: a repetition receives the first answer and costs nothing, and another amount under its key is a 422.',
     once: () => ({ ...json('POST', '/checkout/payment', { amount: 20 }), idempotencyKey: `${pageId}-${++number}` }),
     more: [
       { action: 'repeat', label: 'Repeat it', of: payment => payment },
       { action: 'change', label: 'Same key, other amount', of: payment => ({ ...payment, body: JSON.stringify({ amount: 30 }) }) },
     ] },
-  { id: 'login', title: 'Log in', burst: 5, label: 'Guess once',
-    what: 'Three wrong passwords a minute for each user. After that the code itself answers, with a captcha.',
-    once: () => json('POST', '/login?user=ann&password=guess') },
-  { id: 'account', title: 'Account', burst: 5, label: 'Guess once',
-    what: 'Wrong passwords are counted before they are checked; right ones are not counted.',
-    once: () => ({ ...json('GET', '/account'), user: ['ann', 'guess'] }) },
-  { id: 'me', title: 'Me', burst: 5,
+  { id: 'me', group: 'callers', title: 'Me', burst: 5,
     what: 'A limit for each user, from any address. These calls are ann’s.',
     once: () => ({ ...json('GET', '/me'), user: ['ann', 'ann'] }) },
-  { id: 'partners', title: 'Partners', burst: 7,
+  { id: 'partners', group: 'callers', title: 'Partners', burst: 7,
     what: 'Five in ten seconds with an API key; two for those without.',
     once: () => ({ ...json('GET', '/partners'), key: 'tea' }) },
-  { id: 'quota', title: 'Quota', burst: 32,
-    what: 'Thirty in each minute of the clock.',
-    once: () => json('GET', '/quota') },
-  { id: 'global', title: 'For everybody', burst: 8,
+  { id: 'global', group: 'callers', title: 'For everybody', burst: 8,
     what: 'Five in a second for you, and twenty for all clients together, in one decision.',
     once: () => json('GET', '/global') },
-  { id: 'items', title: 'Items', burst: 6, label: 'Ask for 30 items',
+  { id: 'login', group: 'outcomes', title: 'Log in', burst: 5, label: 'Guess once',
+    what: 'Three wrong passwords a minute for each user. After that the code itself answers, with a captcha.',
+    once: () => json('POST', '/login?user=ann&password=guess') },
+  { id: 'account', group: 'outcomes', title: 'Account', burst: 5, label: 'Guess once',
+    what: 'Wrong passwords are counted before they are checked; right ones are not counted.',
+    once: () => ({ ...json('GET', '/account'), user: ['ann', 'guess'] }) },
+  { id: 'items', group: 'costs', title: 'Items', burst: 6, label: 'Ask for 30 items',
     what: 'A call costs as many units as it asks for items: thirty of a hundred.',
     once: () => json('GET', '/items?n=30') },
-  { id: 'slow', title: 'Slow', burst: 5,
-    what: 'Takes two seconds. At most three calls of a client run at once, over all instances.',
-    once: () => json('GET', '/slow') },
-  { id: 'reports', title: 'Reports', burst: 7,
+  { id: 'reports', group: 'costs', title: 'Reports', burst: 7,
     what: 'An asynchronous result is limited like any other.',
     once: () => json('GET', '/reports') },
-  { id: 'feed', title: 'Feed', burst: 7,
+  { id: 'feed', group: 'costs', title: 'Feed', burst: 7,
     what: 'So is a stream.',
     once: () => json('GET', '/feed') },
-  { id: 'free', title: 'No limit', burst: 12,
+  { id: 'free', group: 'costs', title: 'No limit', burst: 12,
     what: 'For comparison: no annotation, so no decision, and nothing to draw.',
     once: () => json('GET', '/health-free') },
 ];
@@ -382,11 +392,18 @@ function countBadges(parent) {
   }
 }
 
+function buildGroup({ id, title, what }, i) {
+  const group = el('details', { class: 'group', ...(i === 0 ? { open: '' } : {}) },
+    el('summary', {}, el('h2', { text: title }), ' ', el('span', { text: what })),
+    el('div', { class: 'cards', id: `cards-${id}` }));
+  $('#cards').append(group);
+}
+
 function buildCard(spec) {
   const card = $('#card').content.cloneNode(true).firstElementChild;
   card.dataset.endpoint = spec.id;
   if (spec.big) card.classList.add('big');
-  const title = $('h2', card);
+  const title = $('h3', card);
   title.textContent = spec.title;
   title.id = `title-${spec.id}`;
   card.setAttribute('aria-labelledby', title.id);
@@ -396,7 +413,7 @@ function buildCard(spec) {
   $('.source', card).setAttribute('aria-label', `Source of ${spec.title}`);
   $('[data-raw]', card).setAttribute('aria-label', `Last answer of ${spec.title}`);
   countBadges($('.counts', card));
-  $('#cards').append(card);
+  $(`#cards-${spec.group}`).append(card);
   const view = newView(spec.id, card);
   view.spec = spec;
   view.timeline.tall = spec.big;
@@ -1038,6 +1055,7 @@ function wireOperator() {
 // ---------------------------------------------------------------- start
 
 async function start() {
+  GROUPS.forEach(buildGroup);
   CARDS.forEach(buildCard);
   ALGORITHMS.forEach(buildAlgorithm);
   wireSwitches();

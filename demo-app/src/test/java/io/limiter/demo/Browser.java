@@ -82,8 +82,14 @@ final class Browser implements AutoCloseable {
     return new Browser(new ChromeDriver(service, options));
   }
 
-  /** Opens the page, and returns when its stream of events is open. */
+  /** Opens the page with all cards, and returns when its stream of events is open. */
   void open(int port) {
+    openAsItIs(port);
+    script("document.querySelectorAll('.group').forEach(group => { group.open = true; })");
+  }
+
+  /** Opens the page, and returns when its stream of events is open. */
+  void openAsItIs(int port) {
     driver.get("http://127.0.0.1:" + port + "/");
     await("the page is ready", () -> !all("body[data-ready='true']").isEmpty());
   }

@@ -149,6 +149,20 @@ class PageTest {
   }
 
   @Test
+  void theFirstCardsAreShownAndTheOthersIfTheirGroupIsOpened() {
+    browser.openAsItIs(demo.port());
+    assertThat(browser.all(".card").stream().filter(WebElement::isDisplayed))
+        .extracting(one -> one.getDomAttribute("data-endpoint"))
+        .containsExactly("articles", "search", "sms");
+
+    browser.click(".group:has(#cards-duplicates) > summary");
+
+    browser.click(card("orders") + "button[data-action='burst']");
+    awaitCounts(card("orders"), "admitted 5, denied 2");
+    browser.await("all are drawn", () -> marks(card("orders")).size() == 7);
+  }
+
+  @Test
   void theSameTwiceIsADuplicate() {
     for (String endpoint : List.of("orders", "checkout")) {
       browser.click(card(endpoint) + "button[data-action='twice']");
