@@ -37,7 +37,7 @@ const GROUPS = [
 // What the buttons send. once() makes the request of one call; more are those that follow from the last one of once().
 const CARDS = [
   { id: 'articles', group: 'rules', title: 'Read articles', big: true, burst: 12,
-    what: 'Two limits at once: 10 calls in 60 seconds, and 20 in 120. The eleventh is denied, and learns when the next may pass.',
+    what: 'Two limits at once: 10 calls a minute, and 100 an hour. The eleventh is denied, and learns when the next may pass.',
     once: () => json('GET', '/articles') },
   { id: 'search', group: 'rules', title: 'Search', burst: 30,
     what: 'A token bucket: bursts of 20 pass, then 5 a second. A client that continues while denied is banned for half a minute.',

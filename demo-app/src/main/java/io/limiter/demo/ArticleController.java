@@ -10,10 +10,9 @@ import java.util.List;
 @Controller("/articles")
 class ArticleController {
 
-  @SuppressWarnings("limiter") // the second rule never denies: it shows how two are answered
   @Get
   @RateRule(count = 10, time = 60)
-  @RateRule(count = 20, time = 120)
+  @RateRule(count = 100, time = 3600)
   List<String> list() {
     return List.of("Sliding windows", "Token buckets");
   }

@@ -160,10 +160,10 @@ class DemoPageTest {
             """
             @Get
             @RateRule(count = 10, time = 60)
-            @RateRule(count = 20, time = 120)
+            @RateRule(count = 100, time = 3600)
             List<String> list()""");
     assertThat(cards)
-        .contains("@RateRule(count = 10, time = 60)\\n@RateRule(count = 20, time = 120)");
+        .contains("@RateRule(count = 10, time = 60)\\n@RateRule(count = 100, time = 3600)");
     Matcher card =
         Pattern.compile("\"file\":\"(\\w+).java\",\"source\":\"((?:[^\"\\\\]|\\\\.)*)\"")
             .matcher(cards);

@@ -32,14 +32,14 @@ class DemoTest {
     assertThat(answers.subList(0, 10)).extracting(HttpResponse::statusCode).containsOnly(200);
     assertThat(answers.subList(10, 12)).extracting(HttpResponse::statusCode).containsOnly(429);
     assertThat(header(answers.get(0), "RateLimit-Policy"))
-        .isEqualTo("\"10-per-60s\";q=10;w=60, \"20-per-120s\";q=20;w=120");
+        .isEqualTo("\"10-per-60s\";q=10;w=60, \"100-per-3600s\";q=100;w=3600");
     assertThat(header(answers.get(0), "RateLimit"))
-        .isEqualTo("\"10-per-60s\";r=9;t=60, \"20-per-120s\";r=19;t=120");
+        .isEqualTo("\"10-per-60s\";r=9;t=60, \"100-per-3600s\";r=99;t=3600");
     HttpResponse<String> denied = answers.get(10);
     // 60 s less what has passed since the first call, rounded up.
     assertThat(Long.parseLong(header(denied, "Retry-After"))).isBetween(60 - took.toSeconds(), 60L);
     assertThat(header(denied, "RateLimit"))
-        .matches("\"10-per-60s\";r=0;t=\\d+, \"20-per-120s\";r=10;t=\\d+");
+        .matches("\"10-per-60s\";r=0;t=\\d+, \"100-per-3600s\";r=90;t=\\d+");
     assertThat(header(denied, "Content-Type")).isEqualTo("application/json");
     assertThat(denied.body())
         .contains(

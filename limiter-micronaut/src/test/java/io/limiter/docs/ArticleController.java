@@ -10,7 +10,7 @@ class ArticleController {
 
   @Get("/articles")
   @RateRule(count = 10, time = 60)
-  @RateRule(count = 20, time = 120)
+  @RateRule(count = 100, time = 3600)
   String articles() {
     return "articles";
   }

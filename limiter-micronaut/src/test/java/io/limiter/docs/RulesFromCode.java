@@ -33,7 +33,7 @@ final class RulesFromCode {
         Policy.of(
             "articles",
             SlidingWindowLogRule.of(10, Duration.ofMinutes(1)),
-            SlidingWindowLogRule.of(20, Duration.ofMinutes(2)));
+            SlidingWindowLogRule.of(100, Duration.ofHours(1)));
 
     Policy events =
         Policy.of("events", SlidingWindowCounterRule.of(1_000_000, Duration.ofHours(1)));
