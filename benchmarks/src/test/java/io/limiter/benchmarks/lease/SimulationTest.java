@@ -62,16 +62,18 @@ class SimulationTest {
     assertThat(found.admitted()).isBetween(found.possible() * 98 / 100, found.possible());
   }
 
-  /** Each row is computed from the beginning, so one of them shows whether the page is current. */
+  /**
+   * Each row is computed from the beginning, so one of them shows whether the report is current.
+   */
   @Test
-  void thePageHasWhatTheSimulationGives() throws IOException {
+  void theReportHasWhatTheSimulationGives() throws IOException {
     List<Object> row = LeasesMode.byInstances(List.of(100)).rows().get(0);
     List<String> cells =
         row.stream()
             .map(cell -> cell instanceof Double number ? Spread.text(number) : cell.toString())
             .toList();
 
-    assertThat(Files.readString(Path.of("..", "docs", "leases.md")))
+    assertThat(Files.readString(Path.of("reports", "leases.md")))
         .as("its tables are printed by: java -jar benchmarks/target/benchmarks.jar leases")
         .contains("| " + String.join(" | ", cells) + " |");
   }

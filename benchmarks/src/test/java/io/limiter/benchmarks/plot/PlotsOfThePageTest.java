@@ -19,10 +19,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The plots of docs/benchmarks.md and docs/leases.md show the figures of their tables. */
+/** The plots of docs/benchmarks.md and docs/leases.md show the figures of the reports. */
 class PlotsOfThePageTest {
 
   private static final Path DOCS = Path.of("..", "docs");
+  private static final Path REPORTS = Path.of("reports");
+  private static final String ENGINE = "engine";
+  private static final String HTTP = "http";
   private static final String BENCHMARKS = "benchmarks";
   private static final String LEASES = "leases";
   private static final boolean WRITE = "write".equals(System.getProperty("limiter.pictures"));
@@ -44,16 +47,12 @@ class PlotsOfThePageTest {
           "/limited-call", "/floor-call",
           "/denied", "/floor-denied");
 
-  /** A table of the page: its first column, and what is beside each. */
+  /** A table of a report: its first column, and what is beside each. */
   private record Figures(Map<String, Map<String, String>> rows) {
 
-    static Figures of(String heading) throws IOException {
-      return of(BENCHMARKS, heading);
-    }
-
-    static Figures of(String page, String heading) throws IOException {
-      List<String> lines = Files.readAllLines(DOCS.resolve(page + ".md"));
-      int begin = lines.indexOf("### " + heading);
+    static Figures of(String report, String heading) throws IOException {
+      List<String> lines = Files.readAllLines(REPORTS.resolve(report + ".md"));
+      int begin = lines.indexOf("## " + heading);
       assertThat(begin).as(heading).isNotNegative();
       List<List<String>> cells =
           lines.subList(begin + 2, lines.size()).stream()
@@ -109,13 +108,13 @@ class PlotsOfThePageTest {
     return Stream.of(
         new Plot(
             "engine-rates",
-            Figures.of("Decisions a second")
+            Figures.of(ENGINE, "Decisions a second")
                 .bars("Decisions a second ÷ PING", "÷ PING")
                 .legend(SPREAD)
                 .svg()),
         new Plot(
             "engine-processor",
-            Figures.of("What a decision takes of Redis")
+            Figures.of(ENGINE, "What a decision takes of Redis")
                 .bars(
                     "Redis CPU a decision ÷ EVALSHA that does nothing",
                     "÷ EVALSHA that does nothing")
@@ -161,7 +160,7 @@ class PlotsOfThePageTest {
   }
 
   private static String peers() throws IOException {
-    Figures beside = Figures.of("Ours beside others");
+    Figures beside = Figures.of(ENGINE, "Ours beside others");
     BarChart chart = beside.bars("Our decisions a second ÷ those of others", "ours ÷ its");
     beside
         .rows()
@@ -176,7 +175,7 @@ class PlotsOfThePageTest {
   }
 
   private static String growth(String heading, String title) throws IOException {
-    Figures figures = Figures.of(heading);
+    Figures figures = Figures.of(ENGINE, heading);
     LineChart chart = new LineChart(title + " ÷ the least");
     for (String row : figures.rows().keySet()) {
       chart.point(
@@ -188,7 +187,7 @@ class PlotsOfThePageTest {
   }
 
   private static String routes() throws IOException {
-    Figures figures = Figures.of("HTTP, as fast as it goes");
+    Figures figures = Figures.of(HTTP, "HTTP, as fast as it goes");
     BarChart chart = figures.bars("Requests a second ÷ the same route without a limit", PLAIN);
     for (String row : figures.rows().keySet()) {
       String floor = FLOORS.get(row.replaceFirst(":.*", ""));

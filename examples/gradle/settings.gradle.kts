@@ -1,0 +1,8 @@
+rootProject.name = "orders"
+
+dependencyResolutionManagement {
+    repositories {
+        mavenLocal { content { includeGroup("io.limiter") } } // until a version is published
+        mavenCentral()
+    }
+}
