@@ -87,8 +87,8 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Which promises the limiter's connections keep and Lettuce's own clients do not, with the options
  * under which they come closest. Each method shows the promise, then the same scenario with
- * Lettuce's client. If the second half fails with a later Lettuce, the limiter's part may go:
- * docs/architecture.md lists the parts.
+ * Lettuce's client. If the second half fails with a later Lettuce, the limiter's part, which the
+ * method names first, may go.
  */
 @Tag("faults")
 class LettuceClientsComparedTest {
