@@ -130,9 +130,7 @@ class DivergentAlgorithmTest {
     assertThat(failure(call(other, divergent(3, 0)), Mode.ACQUIRE))
         .hasMessageContaining(
             "under the algorithm 'divergent' of the rule 'other'"
-                + " or the algorithm 'divergent' of the rule 'mine':");
-    assertThat(failure(call(other, divergent(0, 3)), Mode.ACQUIRE))
-        .hasMessageContaining("under the algorithm 'divergent' of the rule 'mine':");
+                + " or 'divergent' of the rule 'mine':");
   }
 
   /** Nothing can deny it, so the implementations cannot disagree. */

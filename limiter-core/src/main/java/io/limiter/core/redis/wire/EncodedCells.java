@@ -4,6 +4,7 @@ package io.limiter.core.redis.wire;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellAlgorithm;
 import io.limiter.core.state.CellReadout;
@@ -12,15 +13,18 @@ import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
- * The rules of a stack that keep numbers: their part of the plan, and of the reply; {@code
- * decide.lua} and {@code cells.lua} describe both.
+ * The rules of a stack that keep numbers, if there are any: their part of the plan, and of the
+ * reply; {@code decide.lua} and {@code cells.lua} describe both.
  */
 final class EncodedCells {
 
   /** Bytes of the code of a cell before its parameters. */
   private static final int CODE = 3;
+
+  private static final CellReadout[] NONE = {};
 
   /** In the order of the state. */
   private final List<Rule> rules;
@@ -32,11 +36,8 @@ final class EncodedCells {
 
   private final int numbers;
 
-  /**
-   * @param rules rules without a log, in the order of the state
-   */
-  EncodedCells(List<Rule> rules, List<CustomAlgorithm> algorithms) {
-    this.rules = rules;
+  EncodedCells(RuleStack stack, List<CustomAlgorithm> algorithms) {
+    this.rules = IntStream.range(0, stack.cells()).mapToObj(stack::cellRule).toList();
     this.algorithms = algorithms;
     this.neverUsed = rules.stream().map(Cell::unused).toArray(Cell[]::new);
     this.numbers = Arrays.stream(neverUsed).mapToInt(Cell::size).sum();
@@ -47,14 +48,9 @@ final class EncodedCells {
     return Arrays.stream(neverUsed).anyMatch(Cell::isZoned);
   }
 
-  /** The number of cells. */
-  int size() {
-    return rules.size();
-  }
-
   /** Length in a head: the time of the first write, and the numbers. */
   int length() {
-    return 8 + 8 * numbers;
+    return numbers == 0 ? 0 : 8 + 8 * numbers;
   }
 
   /** The longest time for which a rule's cell is needed after it was written. */
@@ -111,80 +107,25 @@ final class EncodedCells {
    * @param offset where the reply of the cells begins
    * @param leaseMicros for how long the units of a lease may be spent; 0 if the call takes no lease
    */
-  Readout read(
+  CellReadout[] read(
       ByteBuffer reply, int offset, long nowMicros, Mode mode, int cost, long leaseMicros) {
-    CellReadout[] readouts = new CellReadout[rules.size()];
+    CellReadout[] readouts = rules.isEmpty() ? NONE : new CellReadout[rules.size()];
     int at = offset;
     for (int r = 0; r < readouts.length; r++) {
+      Rule rule = rules.get(r);
       double[] values = new double[neverUsed[r].size()];
       for (int n = 0; n < values.length; n++) {
         double number = reply.getDouble(at + 8 * n);
-        values[n] = rules.get(r) instanceof CustomRule ? DecideReply.finite(number) : number;
+        values[n] = rule instanceof CustomRule ? ChargeReply.finite(number) : number;
       }
       at += 8 * values.length;
       Cell cell = neverUsed[r].stored(nowMicros, values);
       readouts[r] =
           leaseMicros > 0
-              ? cell.lease(rules.get(r), nowMicros, cost, leaseMicros)
-              : cell.read(rules.get(r), nowMicros, cost, mode);
-      DecideReply.remainingBefore(readouts[r].remainingBefore(), rules.get(r).capacity());
+              ? cell.lease(rule, nowMicros, cost, leaseMicros)
+              : cell.read(rule, nowMicros, cost, mode);
+      ChargeReply.checkRemaining(readouts[r].remainingBefore(), rule);
     }
-    return new Readout(readouts);
-  }
-
-  /** The numbers of the cells. Rules are given by their index among those here. */
-  static final class Readout {
-
-    private final CellReadout[] readouts;
-
-    Readout(CellReadout[] readouts) {
-      this.readouts = readouts;
-    }
-
-    long remainingBefore(int rule) {
-      return readouts[rule].remainingBefore();
-    }
-
-    long retryAfterMicros(int rule, boolean taken) {
-      return DecideReply.retryAfterMicros(readouts[rule].retryAfterMicros(taken));
-    }
-
-    long resetAfterMicros(int rule, boolean taken) {
-      return (long)
-          DecideReply.timeMicros(
-              (double) readouts[rule].resetAfterMicros(taken), DecideReply.LATEST);
-    }
-
-    long delayMicros(int rule) {
-      return (long)
-          DecideReply.timeMicros((double) readouts[rule].delayMicros(), DecideReply.LATEST);
-    }
-
-    /** The units that an admitted call takes from each cell. */
-    int[] taken() {
-      int[] units = new int[readouts.length];
-      for (int c = 0; c < readouts.length; c++) {
-        units[c] = (int) readouts[c].units();
-      }
-      return units;
-    }
-
-    /** See {@link Cell#spendableUntilMicros}; the earliest of all cells. */
-    long spendableUntilMicros() {
-      long earliest = Long.MAX_VALUE;
-      for (CellReadout readout : readouts) {
-        earliest = Math.min(earliest, readout.taken().spendableUntilMicros());
-      }
-      return earliest;
-    }
-
-    /** For how long the call waits, see {@link CellReadout#departureParts}. */
-    long departureParts() {
-      long longest = 0;
-      for (CellReadout readout : readouts) {
-        longest = Math.max(longest, readout.departureParts());
-      }
-      return longest;
-    }
+    return readouts;
   }
 }

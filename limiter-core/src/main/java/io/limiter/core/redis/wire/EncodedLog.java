@@ -5,71 +5,68 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.StoreException;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.DecisionReadout;
-import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.util.Comparator;
-import java.util.List;
 import java.util.stream.IntStream;
 
-/** The rules of a stack that share one log of units; {@code log.lua} describes it. */
-public final class EncodedLog {
+/**
+ * The rules of a stack that share one log of units, if there are any; {@code log.lua} describes it.
+ * Rules are given by their index in the stack.
+ */
+final class EncodedLog {
 
   /** No unit of a log is newer than the clock by more, in microseconds. */
   private static final double LONGEST_LEASE = MICROSECONDS.convert(Rule.MAX_LEASE);
 
-  /** Bytes of a head before the cursors. */
-  static final int HEAD = 36;
+  /** Bytes of a head without cells and cursors, without a log and with one. */
+  private static final int HEAD = 32;
 
-  private final byte[] plan;
-  private final int[] wireOrder;
-  private final long[] counts;
-  private final long[] windowsMicros;
+  private static final int LOG_HEAD = 36;
+
   private final RuleStack stack;
+  private final byte[] plan;
 
-  public EncodedLog(List<LoggedRule> declared) {
-    this.stack = RuleStack.of(declared);
-    List<LoggedRule> rules =
-        declared.stream().sorted(Comparator.comparing(LoggedRule::window).reversed()).toList();
-    this.wireOrder =
-        IntStream.range(0, rules.size()).map(i -> rules.indexOf(declared.get(i))).toArray();
-    this.counts = declared.stream().mapToLong(LoggedRule::count).toArray();
-    this.windowsMicros =
-        declared.stream().mapToLong(rule -> MICROSECONDS.convert(rule.window())).toArray();
-    ByteBuffer numbers = ByteBuffer.allocate(16 * rules.size() + 4);
-    for (LoggedRule rule : rules) {
+  /** Where the numbers of each rule are in the reply. */
+  private final int[] places;
+
+  EncodedLog(RuleStack stack) {
+    this.stack = stack;
+    this.places = new int[stack.rules().size()];
+    int[] byWindow =
+        IntStream.range(0, places.length)
+            .filter(stack::isLog)
+            .boxed()
+            .sorted(Comparator.comparing(stack::windowMicros, Comparator.reverseOrder()))
+            .mapToInt(rule -> rule)
+            .toArray();
+    ByteBuffer numbers = ByteBuffer.allocate(byWindow.length == 0 ? 0 : 16 * byWindow.length + 4);
+    for (int i = 0; i < byWindow.length; i++) {
+      places[byWindow[i]] = 8 + 12 * i;
       numbers
-          .putDouble((double) rule.count())
-          .putDouble((double) MICROSECONDS.convert(rule.window()));
+          .putDouble((double) stack.rules().get(byWindow[i]).count())
+          .putDouble((double) stack.windowMicros(byWindow[i]));
     }
-    this.plan = numbers.putInt((int) stack.kept()).array();
-  }
-
-  /** The number of rules. */
-  int size() {
-    return windowsMicros.length;
+    if (byWindow.length > 0) {
+      numbers.putInt((int) stack.kept());
+    }
+    this.plan = numbers.array();
   }
 
   /** The rules in the encoding of a plan, and the most units that they need. */
-  public byte[] plan() {
+  byte[] plan() {
     return plan;
   }
 
   /** Length of the head of a value with this log, without cells. */
   int headLength() {
-    return HEAD + 4 * size();
-  }
-
-  /** How long the log is needed after it was written. */
-  long memoryMicros() {
-    return stack.horizonMicros();
+    return stack.logs() == 0 ? HEAD : LOG_HEAD + 4 * stack.logs();
   }
 
   /** Length of the reply, without the time of the decision. */
   int replyLength() {
-    return 8 + 12 * wireOrder.length;
+    return stack.logs() == 0 ? 0 : 8 + 12 * stack.logs();
   }
 
   /**
@@ -79,16 +76,14 @@ public final class EncodedLog {
    * @param nowMicros the time of the decision
    * @throws StoreException if they are not
    */
-  void check(ByteBuffer reply, int offset, long nowMicros, Mode mode, int cost) {
-    DecideReply.timeMicros(reply.getDouble(offset), (double) nowMicros + LONGEST_LEASE);
-    for (int rule = 0; rule < counts.length; rule++) {
-      long remainingBefore =
-          DecideReply.remainingBefore(remainingBefore(reply, offset, rule), counts[rule]);
-      double retryAfterMicros = reply.getDouble(at(offset, rule) + 4);
-      boolean never =
-          retryAfterMicros == DecisionReadout.NEVER && cost > counts[rule] && mode != Mode.RECORD;
-      if (remainingBefore < cost && !never) {
-        DecideReply.timeMicros(retryAfterMicros, (double) windowsMicros[rule] + LONGEST_LEASE);
+  void check(ByteBuffer reply, int offset, long nowMicros) {
+    if (stack.logs() == 0) {
+      return;
+    }
+    ChargeReply.timeMicros(reply.getDouble(offset), (double) nowMicros + LONGEST_LEASE);
+    for (int rule = 0; rule < places.length; rule++) {
+      if (stack.isLog(rule)) {
+        ChargeReply.checkRemaining(remainingBefore(reply, offset, rule), stack.rules().get(rule));
       }
     }
   }
@@ -96,17 +91,27 @@ public final class EncodedLog {
   /** The units that the call takes from the log if it is admitted. */
   int taken(ByteBuffer reply, int offset, int cost) {
     int rule = stack.longestLog();
-    return stack.loggedUnits(cost, counts[rule] - remainingBefore(reply, offset, rule));
+    return rule < 0
+        ? 0
+        : stack.loggedUnits(
+            cost, stack.rules().get(rule).count() - remainingBefore(reply, offset, rule));
   }
 
-  /** See {@link DecisionReadout#remainingBefore}; the rule is given by its index in the log. */
+  /** See {@link DecisionReadout#remainingBefore}. */
   long remainingBefore(ByteBuffer reply, int offset, int rule) {
-    return reply.getInt(at(offset, rule));
+    return reply.getInt(offset + places[rule]);
   }
 
-  long retryAfterMicros(ByteBuffer reply, int offset, int rule) {
-    long micros = (long) reply.getDouble(at(offset, rule) + 4);
-    return micros < 0 ? DecisionReadout.NEVER : micros;
+  /**
+   * See {@link DecisionReadout#retryAfterMicros}.
+   *
+   * @throws StoreException if the time is impossible
+   */
+  long retryAfterMicros(ByteBuffer reply, int offset, int rule, int cost) {
+    double micros = reply.getDouble(offset + places[rule] + 4);
+    return micros == DecisionReadout.NEVER && cost > stack.rules().get(rule).count()
+        ? DecisionReadout.NEVER
+        : (long) ChargeReply.timeMicros(micros, (double) stack.windowMicros(rule) + LONGEST_LEASE);
   }
 
   /**
@@ -116,23 +121,16 @@ public final class EncodedLog {
    * @param leaseMicros for how long its units may be spent
    */
   long resetAfterMicros(
-      ByteBuffer reply, int offset, int rule, boolean taken, double nowMicros, long leaseMicros) {
-    double newestMicros = reply.getDouble(offset);
-    return taken
-        ? windowsMicros[rule]
-            + (long) (stampMicros(reply, offset, nowMicros, leaseMicros) - nowMicros)
-        : Math.max(
-            0,
-            windowsMicros[rule]
-                - (long) Math.min((double) windowsMicros[rule], nowMicros - newestMicros));
+      ByteBuffer reply, int offset, int rule, boolean taken, long nowMicros, long leaseMicros) {
+    long windowMicros = stack.windowMicros(rule);
+    double newestMicros =
+        taken ? stampMicros(reply, offset, nowMicros, leaseMicros) : reply.getDouble(offset);
+    return (long) Math.max(0, windowMicros - (nowMicros - newestMicros));
   }
 
   /** The stamp of the units of a call: behind those of a lease, since a log is in order. */
-  double stampMicros(ByteBuffer reply, int offset, double nowMicros, long leaseMicros) {
-    return Math.max(nowMicros + leaseMicros, reply.getDouble(offset));
-  }
-
-  private int at(int offset, int rule) {
-    return offset + 8 + 12 * wireOrder[rule];
+  double stampMicros(ByteBuffer reply, int offset, long nowMicros, long leaseMicros) {
+    double ownMicros = (double) (nowMicros + leaseMicros);
+    return stack.logs() == 0 ? (double) nowMicros : Math.max(ownMicros, reply.getDouble(offset));
   }
 }

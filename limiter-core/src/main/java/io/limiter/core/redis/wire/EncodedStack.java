@@ -14,12 +14,9 @@ import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
-import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A stack of rules in the encoding of the scripts; created once for each stack. It has a part for
@@ -31,9 +28,9 @@ public final class EncodedStack {
   /** The status of the charge and the time of the decision, before the replies of the parts. */
   static final int STATUS = 1;
 
-  private static final int BEGIN = STATUS + 8;
+  static final int BEGIN = STATUS + 8;
 
-  private static final int BAN_REPLY = 8;
+  static final int BAN_REPLY = 8;
 
   /** Bytes of the reply to a plan that is a ban alone. */
   static final int BAN_ALONE_REPLY = BEGIN + BAN_REPLY;
@@ -46,9 +43,6 @@ public final class EncodedStack {
 
   /** Mode, cost, sizes, place of the ban, length of the head, memory. */
   static final int PREAMBLE = 1 + 4 + 1 + 1 + 2 + 8;
-
-  /** Bytes of a head without a log and cells. */
-  static final int HEAD = 32;
 
   /** How often the nearest change of clocks, which the plan contains, is looked up. */
   private static final long RENEWED_MICROS = Duration.ofHours(1).toNanos() / 1_000;
@@ -65,16 +59,15 @@ public final class EncodedStack {
   /** Bytes of the parameters of a ban in a plan. */
   static final int BAN_PLAN = 40;
 
-  private final @Nullable EncodedLog log;
-  private final @Nullable EncodedCells cells;
+  private final EncodedLog log;
+  private final EncodedCells cells;
+  private final RuleStack stack;
   private final Optional<BanRule> ban;
   private final LongSupplier wallMicros;
   private final boolean zoned;
   private final long memoryMicros;
   private final byte[] ttl;
   private final int micros;
-  private final boolean[] logged;
-  private final int[] indexInPart;
   private final int replyLength;
   private volatile Encoded encoded;
 
@@ -83,34 +76,16 @@ public final class EncodedStack {
    * @param wallMicros the wall clock, for the changes of the clocks of time zones
    */
   public EncodedStack(RuleStack stack, List<CustomAlgorithm> algorithms, LongSupplier wallMicros) {
-    List<LoggedRule> inLog = new ArrayList<>();
-    int size = stack.rules().size();
-    logged = new boolean[size];
-    indexInPart = new int[size];
-    for (int r = 0; r < size; r++) {
-      if (stack.rules().get(r) instanceof LoggedRule rule) {
-        logged[r] = true;
-        indexInPart[r] = inLog.size();
-        inLog.add(rule);
-      } else {
-        indexInPart[r] = stack.cellIndex(r);
-      }
-    }
-    log = inLog.isEmpty() ? null : new EncodedLog(inLog);
-    List<Rule> counted = IntStream.range(0, stack.cells()).mapToObj(stack::cellRule).toList();
-    cells = counted.isEmpty() ? null : new EncodedCells(counted, algorithms);
+    this.stack = stack;
+    log = new EncodedLog(stack);
+    cells = new EncodedCells(stack, algorithms);
     ban = stack.ban();
     replyLength =
-        BEGIN
-            + logLength()
-            + (cells == null ? 0 : cells.replyLength())
-            + (ban.isPresent() ? BAN_REPLY : 0);
+        BEGIN + log.replyLength() + cells.replyLength() + (ban.isPresent() ? BAN_REPLY : 0);
     micros = micros(stack);
     this.wallMicros = wallMicros;
-    this.zoned = cells != null && cells.isZoned();
-    this.memoryMicros =
-        Math.max(log == null ? 0 : log.memoryMicros(), cells == null ? 0 : cells.memoryMicros())
-            + stack.banMicros();
+    this.zoned = cells.isZoned();
+    this.memoryMicros = Math.max(stack.horizonMicros(), cells.memoryMicros()) + stack.banMicros();
     this.ttl =
         Long.toString((memoryMicros + memoryMicros / 16 + 999) / 1_000 + SLACK_MILLIS)
             .getBytes(StandardCharsets.US_ASCII);
@@ -162,16 +137,15 @@ public final class EncodedStack {
   }
 
   private byte[] encode(byte banPlace, long nowMicros) {
-    byte[] logPlan = log == null ? new byte[0] : log.plan();
-    byte[] codes = cells == null ? new byte[0] : cells.codes(nowMicros);
+    byte[] codes = cells.codes(nowMicros);
     byte[] banPlan = banPlace == NO_BAN ? new byte[0] : ban.map(this::encode).orElseThrow();
-    int head = (log == null ? HEAD : log.headLength()) + (cells == null ? 0 : cells.length());
+    int head = log.headLength() + cells.length();
     ByteBuffer plan =
-        ByteBuffer.allocate(PREAMBLE + banPlan.length + logPlan.length + codes.length + head)
+        ByteBuffer.allocate(PREAMBLE + banPlan.length + log.plan().length + codes.length + head)
             .position(5);
-    plan.put((byte) (16 * (log == null ? 0 : log.size()) + (cells == null ? 0 : cells.size())));
+    plan.put((byte) (16 * stack.logs() + stack.cells()));
     plan.put(banPlace).putShort((short) head).putDouble((double) memoryMicros);
-    return plan.put(logPlan).put(codes).put(banPlan).array();
+    return plan.put(log.plan()).put(codes).put(banPlan).array();
   }
 
   private byte[] encode(BanRule rule) {
@@ -254,48 +228,19 @@ public final class EncodedStack {
     };
   }
 
-  /** The rules with a log; null if there are none. */
-  @Nullable EncodedLog log() {
+  /** The rules with a log. */
+  EncodedLog log() {
     return log;
   }
 
-  /** The rules that keep numbers; null if there are none. */
-  @Nullable EncodedCells cells() {
+  /** The rules that keep numbers. */
+  EncodedCells cells() {
     return cells;
   }
 
   /** Whether the stack has a ban, which has a key of its own. */
   boolean bans() {
     return ban.isPresent();
-  }
-
-  /** Where the reply of the log begins, after the status. */
-  int logOffset() {
-    return BEGIN - STATUS;
-  }
-
-  /** Where the reply of the cells begins, after the status. */
-  int cellsOffset() {
-    return BEGIN - STATUS + logLength();
-  }
-
-  /** Where the reply of the ban begins, after the status. */
-  int banOffset() {
-    return replyLength - BAN_REPLY - STATUS;
-  }
-
-  private int logLength() {
-    return log == null ? 0 : log.replyLength();
-  }
-
-  /** The log, if a rule reads it; null if the rule keeps numbers. */
-  @Nullable EncodedLog logOf(int rule) {
-    return logged[rule] ? log : null;
-  }
-
-  /** The index of a rule among those of the log or of the cells. */
-  int indexInPart(int rule) {
-    return indexInPart[rule];
   }
 
   /** Length of the reply: the status, the time, the log, the cells, and the ban. */
