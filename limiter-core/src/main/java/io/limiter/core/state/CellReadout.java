@@ -71,6 +71,11 @@ public interface CellReadout {
       return remainingBefore() >= cost;
     }
 
+    /** Units that are left, once {@code taken} more are used. */
+    long remainingAfter(long taken) {
+      return remainingBefore() - taken;
+    }
+
     /** Time until {@code wanted} units are left, once {@code taken} more are used. */
     abstract long microsUntilLeft(long wanted, long taken);
 
@@ -98,9 +103,7 @@ public interface CellReadout {
     public final long retryAfterMicros(boolean taken) {
       if (admits()) {
         long more = taken ? units() : 0;
-        return remainingBefore() - more < cost
-            ? microsUntilLeft(cost, more)
-            : microsUntilMore(more);
+        return remainingAfter(more) < cost ? microsUntilLeft(cost, more) : microsUntilMore(more);
       }
       if (mode == Mode.RECORD) {
         return microsUntilLeft(1, units());

@@ -5,7 +5,6 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.store.DecisionReadout;
 import io.limiter.core.store.Mode;
 import java.math.BigInteger;
 import org.jspecify.annotations.Nullable;
@@ -242,32 +241,15 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
     return "LeakyCell[last=%s, ahead=%s, gap=%s]".formatted(lastMicros, ahead, gap);
   }
 
-  private static final class Waiting implements CellReadout {
+  private static final class Waiting extends CellReadout.Computed {
 
     private final LeakyCell cell;
-    private final int cost;
-    private final Mode mode;
     private final long remainingBefore;
 
     Waiting(LeakyCell cell, int cost, Mode mode) {
+      super(cell.rule.capacity(), cost, mode);
       this.cell = cell;
-      this.cost = cost;
-      this.mode = mode;
       this.remainingBefore = cell.remaining(cost);
-    }
-
-    @Override
-    public long units() {
-      return mode == Mode.RECORD ? Math.min(cost, Math.max(0, remainingBefore)) : cost;
-    }
-
-    @Override
-    public boolean admits() {
-      return remainingBefore >= cost;
-    }
-
-    private LeakyCell after(boolean taken) {
-      return taken ? cell.with(units(), cost) : cell;
     }
 
     @Override
@@ -275,23 +257,30 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
       return remainingBefore;
     }
 
+    /** Units of departures that are too late for a call are left, and come into reach. */
     @Override
-    public long retryAfterMicros(boolean taken) {
-      if (remainingBefore >= cost) {
-        LeakyCell after = after(taken);
-        return after.remaining(cost) < cost
-            ? after.microsUntilLeft(cost, cost)
-            : after.microsUntilMore(cost);
-      }
-      if (mode == Mode.RECORD) {
-        return cell.with(units(), cost).microsUntilLeft(1, cost);
-      }
-      return cost > cell.rule.capacity() ? DecisionReadout.NEVER : cell.microsUntilLeft(cost, cost);
+    long remainingAfter(long taken) {
+      return with(taken).remaining(cost);
     }
 
     @Override
-    public long resetAfterMicros(boolean taken) {
-      return after(taken).microsUntilReplenished();
+    long microsUntilLeft(long wanted, long taken) {
+      return with(taken).microsUntilLeft(wanted, cost);
+    }
+
+    @Override
+    long microsUntilMore(long taken) {
+      return with(taken).microsUntilMore(cost);
+    }
+
+    @Override
+    long microsUntilReplenished(long taken) {
+      return with(taken).microsUntilReplenished();
+    }
+
+    @Override
+    LeakyCell with(long taken) {
+      return cell.with(taken, cost);
     }
 
     @Override
@@ -302,16 +291,6 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
     @Override
     public long departureParts() {
       return units() == 0 ? 0 : cell.partsUntilDeparture(cost);
-    }
-
-    @Override
-    public Cell taken() {
-      return cell.with(units(), cost);
-    }
-
-    @Override
-    public Cell denied(Cell read) {
-      return read;
     }
   }
 
