@@ -17,12 +17,10 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -35,8 +33,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A denied call takes nothing. So a caller that is denied until some time stays denied until
  * then, whatever calls are made, unless units are given back, keys are reset, or a policy changes.
- * To notice these, one call asks the store again after the maximum age, and concurrent calls wait
- * for its result. So a call that the store would admit is denied for at most that age.
+ * To notice these, one call asks the store again after the maximum age; until it is answered,
+ * others are still denied. So a call that the store would admit is denied for at most that age and
+ * the time of one answer.
  *
  * <p>Denials that may end earlier are not cached, see {@link KnownDenial}. Verdicts of a fallback
  * are never cached.
@@ -51,10 +50,6 @@ public final class DenyCache extends DelegatingStore {
 
   /** The largest size; it is limited because calling threads search the whole cache. */
   public static final int MAX_SIZE = 100_000;
-
-  /** No other call waits for this result. */
-  private static final CompletableFuture<Optional<KnownDenial>> NO_WAITER =
-      CompletableFuture.completedFuture(Optional.empty());
 
   /** How often a full cache is searched for stale entries. */
   private static final long SWEEP_NANOS = Duration.ofMillis(100).toNanos();
@@ -124,68 +119,34 @@ public final class DenyCache extends DelegatingStore {
         || !remembers.test(request.policy())) {
       return store.decide(request, mode);
     }
-    List<Charge> call = request.charges();
-    KnownDenial known = denials.get(call);
-    if (known == null) {
-      return look(request, NO_WAITER);
-    }
+    KnownDenial known = denials.get(request.charges());
     long nowNanos = nanos.getAsLong();
-    if (known.isOver(nowNanos)) {
-      return look(request, NO_WAITER);
-    }
-    if (known.isYoung(nowNanos, maxAgeNanos)) {
+    if (known != null && !known.isOver(nowNanos) && !known.asksAgain(nowNanos, maxAgeNanos)) {
       return CompletableFuture.completedFuture(known.verdict(request, nowNanos));
     }
-    CompletableFuture<Optional<KnownDenial>> own = new CompletableFuture<>();
-    CompletableFuture<Optional<KnownDenial>> others = known.begin(own);
-    return others == null
-        ? look(request, own)
-        : others.thenCompose(
-            found ->
-                found.isPresent()
-                    ? CompletableFuture.completedFuture(
-                        found.get().verdict(request, nanos.getAsLong()))
-                    : store.decide(request, Mode.ACQUIRE));
+    return store
+        .decide(request, Mode.ACQUIRE)
+        .whenComplete(
+            (verdict, failure) ->
+                found(
+                    request,
+                    known,
+                    verdict == null
+                        ? null
+                        : KnownDenial.of(request, verdict, nowNanos, nanos.getAsLong())));
   }
 
   /**
-   * Asks the store.
+   * Caches what the store has answered.
    *
-   * @param waiting completes with the result
+   * @param before what was known when it was asked
    */
-  private CompletionStage<Verdict> look(
-      LimitRequest request, CompletableFuture<Optional<KnownDenial>> waiting) {
-    long askedNanos = nanos.getAsLong();
-    CompletionStage<Verdict> looked;
-    try {
-      looked = store.decide(request, Mode.ACQUIRE);
-    } catch (RuntimeException thrown) {
-      found(request, null, waiting);
-      throw thrown;
-    }
-    if (looked == null) { // the call itself reports the failure
-      found(request, null, waiting);
-      return looked;
-    }
-    return looked.whenComplete(
-        (verdict, failure) ->
-            found(
-                request,
-                verdict == null || verdict.allowed()
-                    ? null
-                    : KnownDenial.of(request, verdict, askedNanos, nanos.getAsLong()),
-                waiting));
-  }
-
-  @SuppressWarnings("ReferenceEquality") // a placeholder, compared by identity
   private void found(
-      LimitRequest request,
-      @Nullable KnownDenial denial,
-      CompletableFuture<Optional<KnownDenial>> waiting) {
+      LimitRequest request, @Nullable KnownDenial before, @Nullable KnownDenial denial) {
     List<Charge> call = request.charges();
     if (denial == null) {
-      if (waiting != NO_WAITER) { // otherwise nothing was known, or it has expired
-        denials.remove(call);
+      if (before != null) {
+        denials.remove(call, before);
       }
     } else if (hasRoom(call)) {
       denials.put(call, denial);
@@ -193,7 +154,6 @@ public final class DenyCache extends DelegatingStore {
         denials.remove(call, denial);
       }
     }
-    waiting.complete(Optional.ofNullable(denial));
   }
 
   private boolean hasRoom(List<Charge> call) {
@@ -253,6 +213,8 @@ public final class DenyCache extends DelegatingStore {
    * </ul>
    *
    * Times are nanoseconds of a monotonic clock. Thread-safe.
+   *
+   * @param lastAskedNanos when a call last asked the store
    */
   record KnownDenial(
       LimitRequest request,
@@ -260,7 +222,7 @@ public final class DenyCache extends DelegatingStore {
       long askedNanos,
       long answeredNanos,
       long deniedNanos,
-      AtomicReference<@Nullable CompletableFuture<Optional<KnownDenial>>> look) {
+      AtomicLong lastAskedNanos) {
 
     /**
      * Derives what a verdict implies for later calls; null if it implies nothing.
@@ -282,7 +244,7 @@ public final class DenyCache extends DelegatingStore {
               askedNanos,
               answeredNanos,
               denied.toNanos(),
-              new AtomicReference<>());
+              new AtomicLong(askedNanos));
     }
 
     private static Duration deniedFor(LimitRequest request, Verdict verdict) {
@@ -341,28 +303,17 @@ public final class DenyCache extends DelegatingStore {
       return nowNanos - askedNanos >= deniedNanos;
     }
 
-    /** Whether the verdict is recent enough to be repeated. */
-    boolean isYoung(long nowNanos, long maxAgeNanos) {
-      return nowNanos - askedNanos < maxAgeNanos;
+    /**
+     * Whether this call has to ask the store again; the others of the next maximum age need not.
+     */
+    boolean asksAgain(long nowNanos, long maxAgeNanos) {
+      long last = lastAskedNanos.get();
+      return nowNanos - last >= maxAgeNanos && lastAskedNanos.compareAndSet(last, nowNanos);
     }
 
-    /**
-     * Whether the entry is useless: the next call would ask the store anyway, and no call is asking
-     * it now.
-     */
+    /** Whether the entry is useless: the next call would ask the store anyway. */
     boolean isStale(long nowNanos, long maxAgeNanos) {
-      return isOver(nowNanos) || (!isYoung(nowNanos, maxAgeNanos) && look.get() == null);
-    }
-
-    /**
-     * Begins to ask the store again.
-     *
-     * @param own completes with the result of this request
-     * @return the result of a request that is under way; null if there is none
-     */
-    @Nullable CompletableFuture<Optional<KnownDenial>> begin(
-        CompletableFuture<Optional<KnownDenial>> own) {
-      return look.compareAndExchange(null, own);
+      return isOver(nowNanos) || nowNanos - lastAskedNanos.get() >= maxAgeNanos;
     }
 
     /**

@@ -16,17 +16,15 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.BanRule;
+import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Supplier;
-import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 /** When the store is asked again. */
@@ -43,42 +41,37 @@ class DenyCacheLooksTest extends DenyCacheBench {
   }
 
   @Test
-  void oneCallAsksTheStoreWhileOthersWaitForItsResult() {
+  void oneCallAsksTheStoreWhileOthersAreStillDenied() {
     deny(caller);
-    advance(AGE);
-    store.slow = true;
-    List<CompletableFuture<Verdict>> calls = new ArrayList<>();
-    for (int i = 0; i < 50; i++) {
-      calls.add(cache.decide(caller, Mode.ACQUIRE).toCompletableFuture());
-    }
-    assertThat(calls).noneMatch(CompletableFuture::isDone);
-
-    store.answer();
-
-    assertThat(store.looks).isEqualTo(1);
-    assertThat(calls).allMatch(CompletableFuture::isDone);
-    assertThat(calls.get(0).join().decidedBy()).isEqualTo(DecidedBy.STORE);
-    assertThat(calls.subList(1, 50))
-        .allMatch(call -> call.join().decidedBy() == DecidedBy.DENY_CACHE)
-        .noneMatch(call -> call.join().allowed());
-  }
-
-  @Test
-  void aCallThatWaitedForAnAdmissionIsDecidedByItself() {
-    Verdict admitted = acquire();
-    deny(caller);
-    admitted.reservation().refund().toCompletableFuture().join();
     advance(AGE);
     store.slow = true;
     var first = cache.decide(caller, Mode.ACQUIRE).toCompletableFuture();
-    var second = cache.decide(caller, Mode.ACQUIRE).toCompletableFuture();
-    store.slow = false;
+    advance(AGE.minusNanos(1_000));
+    for (int i = 0; i < 50; i++) {
+      Verdict other = acquire();
+      assertThat(other.allowed()).isFalse();
+      assertThat(other.decidedBy()).isEqualTo(DecidedBy.DENY_CACHE);
+    }
+    assertThat(first).isNotDone();
+    assertThat(store.looks).isEqualTo(1);
 
     store.answer();
 
-    assertThat(first.join().allowed()).isTrue();
-    assertThat(second.join().allowed()).isFalse();
-    assertThat(second.join().decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(first.join().decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(first.join().allowed()).isFalse();
+  }
+
+  /** A store that never answers may not deny calls until their retry-after. */
+  @Test
+  void anotherCallAsksAfterTheMaximumAge() {
+    deny(caller);
+    store.slow = true;
+    for (int i = 1; i <= 3; i++) {
+      advance(AGE);
+      assertThat(cache.decide(caller, Mode.ACQUIRE)).isNotCompleted();
+      assertThat(acquire().decidedBy()).isEqualTo(DecidedBy.DENY_CACHE);
+      assertThat(store.looks).isEqualTo(i);
+    }
   }
 
   @Test
@@ -182,78 +175,22 @@ class DenyCacheLooksTest extends DenyCacheBench {
     }
   }
 
-  /** A store of the application, which throws, gives no answer, or returns no rules. */
-  @Nested
-  class AStrangeStore {
-    private Supplier<CompletionStage<Verdict>> answer = this::looked;
-
-    private final LimitStore strange =
-        new LimitStore() {
+  /** As a store of the application may give. */
+  @Test
+  void aDenialWithoutARuleIsNotCached() {
+    Verdict unexplained = Verdict.of(caller.policy(), Outcome.LIMITED).build();
+    LimitStore strange =
+        new DelegatingStore(store) {
           @Override
           public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-            return answer.get();
+            return CompletableFuture.completedFuture(unexplained);
           }
-
-          @Override
-          public CompletionStage<Void> reset(Collection<StateKey> keys) {
-            return store.reset(keys);
-          }
-
-          @Override
-          public void close() {}
         };
+    DenyCache before = new DenyCache(strange, policy -> true, 10, AGE, () -> 1_000 * clock);
 
-    private final DenyCache before =
-        new DenyCache(strange, policy -> true, 10, AGE, () -> 1_000 * clock);
-
-    private CompletionStage<Verdict> looked() {
-      return store.decide(caller, Mode.ACQUIRE);
-    }
-
-    /** The caller is denied, and the next call has to ask the store again. */
-    private void denyAndWait() {
-      before.decide(caller, Mode.ACQUIRE);
-      before.decide(caller, Mode.ACQUIRE);
-      advance(AGE);
-    }
-
-    private void assertThatNoCallWaitsForever() {
-      answer = this::looked;
-      CompletionStage<Verdict> next = before.decide(caller, Mode.ACQUIRE);
-      assertThat(next).isCompleted();
-      assertThat(next.toCompletableFuture().join().decidedBy()).isEqualTo(DecidedBy.STORE);
-    }
-
-    @Test
-    void aRequestThatThrowsLeavesNoCallWaiting() {
-      denyAndWait();
-      answer =
-          () -> {
-            throw new IllegalStateException("a defect");
-          };
-
-      assertThatThrownBy(() -> before.decide(caller, Mode.ACQUIRE)).hasMessage("a defect");
-      assertThatNoCallWaitsForever();
-    }
-
-    @Test
-    void aRequestWithoutAnAnswerLeavesNoCallWaiting() {
-      denyAndWait();
-      answer = () -> null;
-
-      assertThat(before.decide(caller, Mode.ACQUIRE)).isNull();
-      assertThatNoCallWaitsForever();
-    }
-
-    @Test
-    void aDenialWithoutARuleIsNotCached() {
-      Verdict unexplained = Verdict.of(caller.policy(), Outcome.LIMITED).build();
-      answer = () -> CompletableFuture.completedFuture(unexplained);
-
-      for (int i = 0; i < 3; i++) {
-        assertThat(before.decide(caller, Mode.ACQUIRE)).isCompletedWithValue(unexplained);
-        assertThat(before.remembered()).isZero();
-      }
+    for (int i = 0; i < 3; i++) {
+      assertThat(before.decide(caller, Mode.ACQUIRE)).isCompletedWithValue(unexplained);
+      assertThat(before.remembered()).isZero();
     }
   }
 }
