@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -161,41 +162,33 @@ public final class FallbackStore extends DelegatingStore {
     Fallback fallback = fallbacks.apply(request.policy());
     KnownCall call = fallback == Fallback.LOCAL ? known.call(request) : known.uncounted(request);
     CompletableFuture<Verdict> decided = new CompletableFuture<>();
-    boolean asks = false;
-    try {
-      ask(call.asked(), mode)
-          .whenComplete(
-              (verdict, failure) -> {
-                if (failure == null) {
-                  report(call, null);
-                  if (failing) {
-                    logEnd();
-                  }
-                  if (verdict != null && verdict.isRepetition()) {
-                    call.unanswered();
-                  } else {
-                    call.answered(verdict);
-                  }
-                  decided.complete(verdict);
-                  return;
+    ask(call.asked(), mode)
+        .whenComplete(
+            (verdict, failure) -> {
+              if (failure == null) {
+                report(call, null);
+                if (failing) {
+                  logEnd();
                 }
-                Throwable cause = unwrap(failure);
-                call.unanswered();
-                if (cause instanceof StoreException why) {
-                  report(call, why.reason());
-                  log(why);
-                  counts.count(fallback, why.reason());
-                  decide(fallback, call, mode, why, decided);
+                if (verdict != null && verdict.isRepetition()) {
+                  call.unanswered();
                 } else {
-                  decided.completeExceptionally(failure);
+                  call.answered(verdict);
                 }
-              });
-      asks = true;
-    } finally {
-      if (!asks) { // a custom store threw, or returned no stage
-        call.unanswered();
-      }
-    }
+                decided.complete(verdict);
+                return;
+              }
+              Throwable cause = unwrap(failure);
+              call.unanswered();
+              if (cause instanceof StoreException why) {
+                report(call, why.reason());
+                log(why);
+                counts.count(fallback, why.reason());
+                decide(fallback, call, mode, why, decided);
+              } else {
+                decided.completeExceptionally(failure);
+              }
+            });
     return decided;
   }
 
@@ -216,11 +209,11 @@ public final class FallbackStore extends DelegatingStore {
             });
   }
 
-  /** A custom store may throw instead of completing its stage exceptionally. */
+  /** A custom store may throw, or return no stage, instead of completing it exceptionally. */
   private CompletionStage<Verdict> ask(LimitRequest asked, Mode mode) {
     try {
-      return store.decide(asked, mode);
-    } catch (StoreException thrown) {
+      return Objects.requireNonNull(store.decide(asked, mode), "a store returned no stage");
+    } catch (RuntimeException thrown) {
       return CompletableFuture.failedFuture(thrown);
     }
   }

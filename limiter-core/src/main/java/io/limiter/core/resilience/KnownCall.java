@@ -58,7 +58,7 @@ final class KnownCall {
     List<PastCharge> past = new ArrayList<>();
     for (KnownSubject subject : subjects) {
       if (subject != null) {
-        subject.report(past, askedNanos);
+        subject.report(askedNanos).ifPresent(past::add);
       }
     }
     return past.isEmpty() ? request : request.after(past);

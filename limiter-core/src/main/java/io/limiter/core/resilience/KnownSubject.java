@@ -15,6 +15,7 @@ import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,9 +32,6 @@ final class KnownSubject {
    */
   private static final int NUMBERS = 4;
 
-  /** The number of parts of a log's window; the units of each part form one group of one age. */
-  private static final int PARTS = 4;
-
   /** The rules of the last verdict; null if there is none. */
   private @Nullable RuleStack stack;
 
@@ -47,7 +45,9 @@ final class KnownSubject {
   private boolean news;
 
   private int inFlight;
-  private final List<Admitted> admitted = new ArrayList<>(0);
+
+  /** What the fallback has admitted, as far as the last verdict does not include it. */
+  private @Nullable Admitted admitted;
 
   /** When the last report was sent; no verdict of a call that was asked earlier includes it. */
   private long reportedNanos;
@@ -59,7 +59,7 @@ final class KnownSubject {
    */
   synchronized boolean sent(int cost) {
     inFlight += cost;
-    return !admitted.isEmpty();
+    return admitted != null;
   }
 
   synchronized void answered(int cost) {
@@ -123,48 +123,47 @@ final class KnownSubject {
    *     units that it has admitted beyond them have come back
    */
   synchronized Admitted admitted(Charge charge, long used, long nowNanos) {
-    admitted.removeIf(one -> one.isOver(nowNanos));
-    Admitted last = admitted.isEmpty() ? null : admitted.get(admitted.size() - 1);
-    if (last == null || last.isFull(nowNanos)) {
-      last = new Admitted(charge, nowNanos);
-      admitted.add(last);
+    Admitted units = unreported(nowNanos);
+    if (units == null) {
+      units = new Admitted(charge);
+      admitted = units;
     }
-    last.add(charge.cost(), used, nowNanos);
-    return last;
+    units.add(charge.cost(), used, nowNanos);
+    return units;
   }
 
-  /** Adds the units that were not sent to the store yet; from now on they were. */
-  synchronized void report(List<PastCharge> past, long nowNanos) {
-    admitted.removeIf(one -> one.isOver(nowNanos));
-    for (Admitted one : admitted) {
-      if (one.unsent > 0) {
-        Duration age = Duration.of(Math.max(0, nowNanos - one.atNanos) / 1_000, MICROS);
-        past.add(new PastCharge(one.charge.withCost(one.unsent), age));
-        one.unsent = 0;
-        reportedNanos = nowNanos;
-      }
+  /** What the fallback has admitted, as far as it still counts. */
+  private @Nullable Admitted unreported(long nowNanos) {
+    if (admitted != null && admitted.isOver(nowNanos)) {
+      admitted = null;
     }
+    return admitted;
   }
 
-  /**
-   * Records that this many units were not sent after all. They are assumed to be the youngest of
-   * those that were sent, so that the store never counts them as older than they are.
-   */
-  synchronized void unsent(int units) {
-    int rest = units;
-    for (int i = admitted.size() - 1; i >= 0; i--) {
-      Admitted one = admitted.get(i);
-      int some = Math.min(rest, one.units - one.unsent);
-      one.unsent += some;
-      rest -= some;
+  /** The units that were not sent to the store yet; from now on they were. */
+  synchronized Optional<PastCharge> report(long nowNanos) {
+    Admitted units = unreported(nowNanos);
+    if (units == null || units.unsent == 0) {
+      return Optional.empty();
+    }
+    Duration age = Duration.of(Math.max(0, nowNanos - units.atNanos) / 1_000, MICROS);
+    PastCharge past = new PastCharge(units.charge.withCost(units.unsent), age);
+    units.unsent = 0;
+    reportedNanos = nowNanos;
+    return Optional.of(past);
+  }
+
+  /** Records that this many units were not sent after all. */
+  synchronized void unsent(int some) {
+    if (admitted != null) {
+      admitted.unsent = Math.min(admitted.units, admitted.unsent + some);
     }
   }
 
   /** Records that a call was answered. Its verdict includes the units that were sent before it. */
   synchronized void included(long askedNanos) {
-    if (!admitted.isEmpty() && askedNanos - reportedNanos >= 0) {
-      admitted.forEach(Admitted::dropSent);
-      admitted.removeIf(one -> one.units == 0);
+    if (admitted != null && askedNanos - reportedNanos >= 0) {
+      admitted.dropSent();
     }
   }
 
@@ -182,8 +181,9 @@ final class KnownSubject {
       }
     }
     List<PastUnits> since = new ArrayList<>();
-    for (Admitted one : admitted) {
-      since.add(new PastUnits(Math.max(0, nowNanos - one.atNanos) / 1_000, one.units));
+    Admitted units = admitted;
+    if (units != null) {
+      since.add(new PastUnits(Math.max(0, nowNanos - units.atNanos) / 1_000, units.units));
     }
     if (inFlight > 0) {
       since.add(new PastUnits(0, inFlight));
@@ -199,7 +199,7 @@ final class KnownSubject {
     }
     boolean expired =
         inFlight == 0
-            && admitted.stream().allMatch(one -> one.isOver(nowNanos))
+            && unreported(nowNanos) == null
             && (stack == null || nowNanos - answeredNanos > longest * 1_000);
     if (expired) {
       forget();
@@ -215,23 +215,20 @@ final class KnownSubject {
 
   /** Discards the verdict and the units to report. Calls that are under way stay recorded. */
   synchronized void forget() {
-    admitted.clear();
+    admitted = null;
     stack = null;
     news = true;
     bannedMicros = 0;
   }
 
-  /**
-   * Units that the fallback has admitted; all of them count as old as the last one. Where all rules
-   * have a log there is one group for each part of the longest window, five at most. Other rules
-   * keep sums, and have one group.
-   */
+  /** Units that the fallback has admitted; all of them count as old as the last one. */
   final class Admitted {
 
     private final Charge charge;
-    private final boolean logged;
-    private final long longestNanos;
-    private final long sinceNanos;
+
+    /** For how long they count; those of a counter also count in the next window. */
+    private final long countedNanos;
+
     private long atNanos;
     private int units;
 
@@ -241,16 +238,15 @@ final class KnownSubject {
     /** Whether some have come back, or are the store's by now; which ones is unknown. */
     private boolean mixed;
 
-    private Admitted(Charge charge, long nowNanos) {
+    private Admitted(Charge charge) {
       this.charge = charge;
       RuleStack rules = charge.stack();
-      this.logged = rules.logs() == rules.rules().size();
       long longest = 0;
       for (int r = 0; r < rules.rules().size(); r++) {
         longest = Math.max(longest, rules.windowMicros(r));
       }
-      this.longestNanos = longest * 1_000;
-      this.sinceNanos = nowNanos;
+      boolean logged = rules.logs() == rules.rules().size();
+      this.countedNanos = (logged ? longest : 2 * longest) * 1_000;
     }
 
     private void add(int cost, long used, long nowNanos) {
@@ -264,18 +260,21 @@ final class KnownSubject {
       }
     }
 
+    /** The store has the units that were sent. */
     private void dropSent() {
       mixed |= unsent < units;
       units = unsent;
+      forgetIfNone();
     }
 
-    private boolean isFull(long nowNanos) {
-      return logged && nowNanos - sinceNanos > longestNanos / PARTS;
+    private void forgetIfNone() {
+      if (units == 0 && admitted == this) {
+        admitted = null;
+      }
     }
 
-    /** Whether none of them counts any more; those of a counter also count in the next window. */
     private boolean isOver(long nowNanos) {
-      return nowNanos - atNanos >= (logged ? longestNanos : 2 * longestNanos);
+      return nowNanos - atNanos >= countedNanos;
     }
 
     /** Units have come back from their call. Has no effect if the store may have recorded them. */
@@ -284,7 +283,7 @@ final class KnownSubject {
         int back = mixed || unsent < units ? 0 : Math.min(some, units);
         units -= back;
         unsent -= back;
-        admitted.removeIf(one -> one.units == 0);
+        forgetIfNone();
         news = true;
       }
     }
