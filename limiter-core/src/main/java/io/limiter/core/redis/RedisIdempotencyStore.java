@@ -11,7 +11,6 @@ import io.limiter.core.Submission;
 import io.limiter.core.Verdict;
 import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.redis.wire.DecisionScripts;
-import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -30,8 +29,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class RedisIdempotencyStore implements IdempotencyStore {
 
-  private static final RedisScript SCRIPT = DecisionScripts.read("idempotency.lua");
-
   private static final int TOKEN_BYTES = 16;
   private static final Duration LONGEST = Duration.ofDays(366);
   private static final byte[] NONE = {};
@@ -40,24 +37,21 @@ final class RedisIdempotencyStore implements IdempotencyStore {
   private static final int REPLY_HEAD = 9;
 
   private final RedisNodes nodes;
-  private final UnitScripts scripts;
+  private final UnitScripts units;
   private final RedisSettings settings;
-  private final RedisScript submit;
+  private final DecisionScripts scripts;
 
   /** Distinguishes the claims of this instance; read here, since it may block. */
   private final long instance = new SecureRandom().nextLong();
 
   private final AtomicLong claims = new AtomicLong();
 
-  /**
-   * @param submit decides a call and claims its submission, see {@link DecisionScripts#submit}
-   */
   RedisIdempotencyStore(
-      RedisNodes nodes, UnitScripts scripts, RedisSettings settings, RedisScript submit) {
+      RedisNodes nodes, UnitScripts units, RedisSettings settings, DecisionScripts scripts) {
     this.nodes = nodes;
-    this.scripts = scripts;
+    this.units = units;
     this.settings = settings;
-    this.submit = submit;
+    this.scripts = scripts;
   }
 
   @Override
@@ -68,7 +62,7 @@ final class RedisIdempotencyStore implements IdempotencyStore {
     ScriptCall<byte[]> script =
         new ScriptCall<>(
             nodes,
-            SCRIPT,
+            scripts.claims(),
             ScriptOutputType.VALUE,
             new byte[][] {name},
             arguments("claim", token, submission.time(), submission.fingerprint()),
@@ -128,7 +122,7 @@ final class RedisIdempotencyStore implements IdempotencyStore {
                 .put(some.fingerprint())
                 .array();
     arguments[last + 1] = millis(some.time());
-    return ScriptCall.of(nodes, submit, call, keys, arguments, time);
+    return ScriptCall.of(nodes, scripts.submit(), call, keys, arguments, time);
   }
 
   /**
@@ -174,7 +168,9 @@ final class RedisIdempotencyStore implements IdempotencyStore {
   }
 
   private CompletionStage<Boolean> run(byte[] name, byte[][] arguments) {
-    return scripts.count(SCRIPT, new byte[][] {name}, arguments).thenApply(found -> found == 1);
+    return units
+        .count(scripts.claims(), new byte[][] {name}, arguments)
+        .thenApply(found -> found == 1);
   }
 
   private static byte[][] arguments(String operation, byte[] token, Duration time, byte[] last) {

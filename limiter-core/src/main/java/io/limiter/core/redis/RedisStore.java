@@ -460,16 +460,11 @@ public final class RedisStore implements LimitStore {
   /** Claims and answers of submissions, within the deadline of all policies. */
   public synchronized IdempotencyStore idempotency() {
     RedisIdempotencyStore known = submissions;
-    return known == null ? idempotency(scripts.submit()) : known;
-  }
-
-  /**
-   * @param submit decides a call and claims its submission
-   */
-  IdempotencyStore idempotency(RedisScript submit) {
-    RedisIdempotencyStore claims = new RedisIdempotencyStore(nodes, units, settings, submit);
-    submissions = claims;
-    return claims;
+    if (known == null) {
+      known = new RedisIdempotencyStore(nodes, units, settings, scripts);
+      submissions = known;
+    }
+    return known;
   }
 
   /** The scripts for units that calls took. */

@@ -23,6 +23,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -87,9 +88,7 @@ public final class TestRedis implements AutoCloseable {
   RedisStore submittingStore() {
     DecisionScripts scripts = DecisionScripts.load(List.of(new FadingCounter()));
     RedisStore store = store(scripts, scripts.decide());
-    String submit = decide(scripts.submit());
-    commands().scriptLoad(bytes(submit));
-    var unused = store.idempotency(RedisScript.of(submit));
+    var unused = store.idempotency();
     return store;
   }
 
@@ -111,6 +110,8 @@ public final class TestRedis implements AutoCloseable {
         new DecisionScripts(
             RedisScript.of(decide(scripts.decide())),
             scripts.batch().map(batch -> RedisScript.of(decide(batch))),
+            scripts.submit(),
+            scripts.claims(),
             RedisScript.of(clocked(scripts.refund())),
             RedisScript.of(clocked(scripts.renew())),
             scripts.algorithms()),
@@ -134,6 +135,7 @@ public final class TestRedis implements AutoCloseable {
 
   private RedisStore store(DecisionScripts scripts, RedisScript deciding, LongSupplier wallMicros) {
     String decide = decide(deciding);
+    String submit = decide(scripts.submit());
     String refund = clocked(scripts.refund());
     String renew =
         replace(
@@ -146,6 +148,9 @@ public final class TestRedis implements AutoCloseable {
             settings(),
             new DecisionScripts(
                 RedisScript.of(decide),
+                Optional.empty(),
+                RedisScript.of(submit),
+                scripts.claims(),
                 RedisScript.of(refund),
                 RedisScript.of(renew),
                 scripts.algorithms()),
@@ -153,6 +158,7 @@ public final class TestRedis implements AutoCloseable {
             wallMicros);
     // Scripts that are loaded are not sent a second time, which would be out of order.
     commands().scriptLoad(bytes(decide));
+    commands().scriptLoad(bytes(submit));
     commands().scriptLoad(bytes(refund));
     commands().scriptLoad(bytes(renew));
     store.reset(List.of(new StateKey("none", "none"))).toCompletableFuture().join();

@@ -298,7 +298,13 @@ public final class ManagedConnection {
     CompletionStage<Void> load(RedisClusterAsyncCommands<byte[], byte[]> commands) {
       return CompletableFuture.allOf(
           Stream.concat(
-                  Stream.of(scripts.refund(), scripts.renew(), scripts.decide()), batch.stream())
+                  Stream.of(
+                      scripts.refund(),
+                      scripts.renew(),
+                      scripts.claims(),
+                      scripts.submit(),
+                      scripts.decide()),
+                  batch.stream())
               .map(script -> loaded(commands, script))
               .toArray(CompletableFuture[]::new));
     }

@@ -25,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param decide decides one call
  * @param batch decides several calls, each by itself; empty if calls always go alone
+ * @param submit decides one call and claims its submission
+ * @param claims claims a submission, and keeps its answer
  * @param refund gives back what a call took
  * @param renew extends what a call holds while it runs
  * @param algorithms the custom algorithms that the scripts support, in the order of their numbers
@@ -32,6 +34,8 @@ import org.jspecify.annotations.Nullable;
 public record DecisionScripts(
     RedisScript decide,
     Optional<RedisScript> batch,
+    RedisScript submit,
+    RedisScript claims,
     RedisScript refund,
     RedisScript renew,
     List<CustomAlgorithm> algorithms) {
@@ -55,13 +59,13 @@ public record DecisionScripts(
   private static final Pattern CONSTANT = Pattern.compile("\\b[A-Z][A-Z_]+\\b");
 
   public DecisionScripts(RedisScript decide, RedisScript refund) {
-    this(decide, refund, RedisScript.of(new Files().script("renew")), List.of());
+    this(decide, refund, load().renew(), List.of());
   }
 
   /** Creates scripts that decide each call alone. */
   public DecisionScripts(
       RedisScript decide, RedisScript refund, RedisScript renew, List<CustomAlgorithm> algorithms) {
-    this(decide, Optional.empty(), refund, renew, algorithms);
+    this(decide, Optional.empty(), load().submit(), load().claims(), refund, renew, algorithms);
   }
 
   /** The scripts without custom algorithms; read once. */
@@ -107,16 +111,11 @@ public record DecisionScripts(
     return new DecisionScripts(
         files.decision("decide", algorithms),
         Optional.of(files.decision("decide-batch", algorithms)),
+        files.decision("submit", algorithms),
+        RedisScript.of(files.script("idempotency")),
         RedisScript.of(files.script("refund")),
         RedisScript.of(files.script("renew")),
         algorithms);
-  }
-
-  /**
-   * The script that decides a call and claims its submission, with the algorithms of these scripts.
-   */
-  public RedisScript submit() {
-    return new Files().decision("submit", algorithms);
   }
 
   /** The algorithms as the branches of an {@code if}. */

@@ -27,9 +27,9 @@ if operation == 'claim' then
   --%begin look
   -- Both are read in any case: a user who may not run one of them writes nothing.
   local found, left = call('GET', submission), call('PTTL', submission)
-  local state = found and sub(found, 1, 1)
+  local claimState = found and sub(found, 1, 1)
   if found then
-    local isValid = state == RUNNING and #found == 49 or state == ANSWERED and #found >= 49
+    local isValid = claimState == RUNNING and #found == 49 or claimState == ANSWERED and #found >= 49
     if not isValid or left == -1 then -- not written by these scripts: without an end it would block for ever
       call('DEL', submission)
       return redis.error_reply('ERR corrupt value deleted')
@@ -37,7 +37,7 @@ if operation == 'claim' then
     if sub(found, 18, 49) ~= fingerprint then return DIFFERENT end
   end
   --%end look
-  if found then return state .. pack('>d', left) .. sub(found, 50) end
+  if found then return claimState .. pack('>d', left) .. sub(found, 50) end
   call('SET', submission, RUNNING .. token .. fingerprint, 'PX', ttl)
   return CLAIMED
 end

@@ -13,7 +13,7 @@
 -- idempotency.lua returns.
 --
 -- Defined by the included sections:
--- luacheck: read globals call sub pack RUNNING CLAIMED found left state admitted
+-- luacheck: read globals call sub pack RUNNING CLAIMED found left claimState admitted
 
 --%decide.preamble
 local submission, claim, ttlOfClaim = KEYS[1], ARGV[#ARGV - 1], ARGV[#ARGV]
@@ -22,7 +22,7 @@ local fingerprint = sub(claim, -32)
 --%idempotency.states
 local UNCLAIMED, NO_TOKEN = 'N', string.rep('\0', 16)
 --%idempotency.look
-if found and not isCompared then return state .. pack('>d', left) .. sub(found, 50) end
+if found and not isCompared then return claimState .. pack('>d', left) .. sub(found, 50) end
 local reply
 local charges, keys, keyOffset, arguments, age = #ARGV / 2 - 1, KEYS, 1, ARGV, 0
 --%decide.decision

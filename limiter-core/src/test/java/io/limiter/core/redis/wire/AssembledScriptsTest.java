@@ -24,8 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AssembledScriptsTest {
 
   private static final Path DIRECTORY = Path.of("target", "lua");
-  private static final List<String> OTHERS =
-      List.of("idempotency.lua", "overrides.lua", "shared-settings.lua");
+  private static final List<String> OTHERS = List.of("overrides.lua", "shared-settings.lua");
   private static final List<CustomAlgorithm> CUSTOM =
       List.of(
           new FadingCounter(), new Scripted("return p[1], { (state and state[1] or 0) + cost }"));
@@ -50,6 +49,10 @@ class AssembledScriptsTest {
             scripts.decide(),
             "decide-batch",
             scripts.batch().orElseThrow(),
+            "submit",
+            scripts.submit(),
+            "idempotency",
+            scripts.claims(),
             "refund",
             scripts.refund(),
             "renew",
@@ -65,7 +68,12 @@ class AssembledScriptsTest {
     DecisionScripts scripts = DecisionScripts.load();
     for (RedisScript script :
         List.of(
-            scripts.decide(), scripts.batch().orElseThrow(), scripts.refund(), scripts.renew())) {
+            scripts.decide(),
+            scripts.batch().orElseThrow(),
+            scripts.submit(),
+            scripts.claims(),
+            scripts.refund(),
+            scripts.renew())) {
       assertThat(script.text().lines())
           .allSatisfy(
               line -> assertThat(line).isNotEmpty().isEqualTo(line.strip()).doesNotContain("--"));

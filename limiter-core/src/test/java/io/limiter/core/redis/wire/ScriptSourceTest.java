@@ -46,7 +46,8 @@ public class ScriptSourceTest {
             scripts.refund(),
             scripts.renew(),
             scripts.batch().orElseThrow(),
-            DecisionScripts.read("idempotency.lua"),
+            scripts.submit(),
+            scripts.claims(),
             DecisionScripts.read("overrides.lua"),
             DecisionScripts.read("shared-settings.lua"))
         .map(RedisScript::text)
