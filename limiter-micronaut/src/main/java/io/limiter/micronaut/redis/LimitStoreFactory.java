@@ -84,8 +84,10 @@ public final class LimitStoreFactory {
   /** Keeps the claims and answers of submissions, which all instances share. */
   @Singleton
   @Requires(beans = ConnectionSource.class)
-  IdempotencyStore sharedAnswers(RedisStoreHolder redis) {
-    return redis.store().idempotency();
+  IdempotencyStore sharedAnswers(
+      RedisStoreHolder store, ConnectionSource connections, RedisConfiguration redis) {
+    return new ConnectingAnswers(
+        store.store().idempotency(), connections.firstAttempt(), redis.warmUp());
   }
 
   @Singleton

@@ -9,7 +9,6 @@ import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
-import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisFixture;
@@ -73,9 +72,6 @@ class IdempotentCallsTest {
     }
     ApplicationContext instance = ApplicationContext.run(all);
     instances.add(instance);
-    instance // no server is created, whose start would wait
-        .findBean(ConnectionSource.class)
-        .ifPresent(redis -> redis.firstAttempt().toCompletableFuture().join());
     return instance;
   }
 
@@ -85,7 +81,14 @@ class IdempotentCallsTest {
 
   private ApplicationContext overRedis(String uri) {
     return start(
-        "redis.uri", uri, "limiter.redis.key-prefix", prefix, "limiter.redis.deadline", "5s");
+        "redis.uri",
+        uri,
+        "limiter.redis.key-prefix",
+        prefix,
+        "limiter.redis.deadline",
+        "5s",
+        "limiter.redis.warm-up",
+        "10s");
   }
 
   private static IdempotentCalls calls(ApplicationContext instance) {
