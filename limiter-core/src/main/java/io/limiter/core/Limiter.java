@@ -44,6 +44,15 @@ public final class Limiter {
   }
 
   /**
+   * What the subjects of this request have used of each rule, in their order, and in which period.
+   * Counts nothing. While the store is away it is what the fallback knows: {@link #peek} and {@link
+   * Verdict#usage} show who decided, too.
+   */
+  public CompletionStage<List<Usage>> usage(LimitRequest request) {
+    return peek(request).thenApply(Verdict::usage);
+  }
+
+  /**
    * Counts without checking. The verdict is allowed, unless the store is away and the fallback
    * denies calls. The store keeps only the newest units, as many as the largest rule of the limit
    * key allows.

@@ -165,6 +165,20 @@ public record Policy(
         "The policy '%s' has no rules that could count %s: add rules".formatted(name, counting));
   }
 
+  /**
+   * Returns this policy with a share of each rule's capacity from which on it is near its limit.
+   *
+   * @param share above 0 to 1; 0 for none
+   * @throws IllegalStateException if it has no rules
+   * @throws IllegalArgumentException if it is no such share
+   * @see Verdict#nearLimit
+   */
+  public Policy withWarnAt(double share) {
+    return withStacks(
+        stack -> stack.withWarnAt(share),
+        "The policy '%s' has no rules that could come near a limit: add rules".formatted(name));
+  }
+
   private Policy withStacks(UnaryOperator<RuleStack> change, String none) {
     if (stacks.isEmpty()) {
       throw new IllegalStateException(none);

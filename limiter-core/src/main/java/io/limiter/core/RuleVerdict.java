@@ -42,6 +42,8 @@ import org.jspecify.annotations.Nullable;
  * @param tooCostly whether the rule is violated because the call costs more than the rule ever
  *     admits at once; such a call can never succeed
  * @param observed whether the rule is evaluated but not enforced
+ * @param warnAt the share of its capacity from which on the rule is near its limit; 0 if it never
+ *     is, see {@link io.limiter.core.rule.RuleStack#withWarnAt}
  */
 public record RuleVerdict(
     Rule rule,
@@ -52,7 +54,11 @@ public record RuleVerdict(
     Duration resetAfter,
     Duration effectiveWindow,
     boolean tooCostly,
-    boolean observed) {
+    boolean observed,
+    double warnAt) {
+
+  /** More than a product of a share and a count is rounded by, and less than a unit. */
+  private static final double ROUNDING = 1e-6;
 
   /**
    * Begins the verdict of a rule. Without further steps the rule admits the call, has no units left
@@ -67,6 +73,21 @@ public record RuleVerdict(
     return violated && !observed;
   }
 
+  /** The units that are used: all that are not left. */
+  public long used() {
+    return Math.max(0, rule.capacity() - remaining);
+  }
+
+  /**
+   * Returns whether the used units have reached the share of the {@linkplain Rule#capacity()
+   * capacity} that the policy warns at. A rule that is only observed has no limit to come near.
+   */
+  public boolean nearLimit() {
+    return warnAt > 0
+        && !observed
+        && (double) used() >= warnAt * (double) rule.capacity() - ROUNDING;
+  }
+
   /** Builds a {@link RuleVerdict}. Every step is optional. Not thread-safe. */
   public static final class Builder {
 
@@ -79,6 +100,7 @@ public record RuleVerdict(
     private @Nullable Duration effectiveWindow;
     private boolean tooCostly;
     private boolean observed;
+    private double warnAt;
 
     private Builder(Rule rule) {
       this.rule = rule;
@@ -137,6 +159,12 @@ public record RuleVerdict(
       return this;
     }
 
+    /** The share from which on the rule is near its limit; 0, never, by default. */
+    public Builder warnAt(double share) {
+      this.warnAt = share;
+      return this;
+    }
+
     /** Builds the verdict of the rule. */
     public RuleVerdict build() {
       return new RuleVerdict(
@@ -148,7 +176,8 @@ public record RuleVerdict(
           resetAfter,
           effectiveWindow == null ? rule.window() : effectiveWindow,
           tooCostly,
-          observed);
+          observed,
+          warnAt);
     }
   }
 }

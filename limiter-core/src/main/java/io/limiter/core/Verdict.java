@@ -239,6 +239,27 @@ public final class Verdict {
     return outcome == Outcome.ALLOWED;
   }
 
+  /**
+   * What is used and left of each rule after this decision, in the order of {@link #rules()}, and
+   * in which period.
+   */
+  public List<Usage> usage() {
+    return Usage.of(this);
+  }
+
+  /**
+   * Whether a rule is {@linkplain RuleVerdict#nearLimit() near its limit}, by the share that the
+   * policy {@linkplain Policy#withWarnAt warns at}.
+   */
+  public boolean nearLimit() {
+    for (RuleVerdict rule : rules()) {
+      if (rule.nearLimit()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** The rules that deny the call, in the order of the policy. */
   public List<RuleVerdict> violated() {
     List<RuleVerdict> violated = new ArrayList<>(rules().size());

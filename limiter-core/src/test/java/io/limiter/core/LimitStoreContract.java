@@ -17,6 +17,7 @@ public interface LimitStoreContract
         ModesContract,
         RetryAfterContract,
         RemainingContract,
+        UsageContract,
         ReservationContract,
         InFlightContract,
         OutcomeContract,

@@ -46,6 +46,9 @@ public final class ScenarioGenerator {
   /** More would take long, where a log stores each unit. */
   private static final int MOST_LOGGED = 5_000;
 
+  /** The shares at which stacks warn, by the count of their first rule. */
+  private static final double[] WARN_AT = {0, 0.5, 0.8, 1};
+
   private final Random random;
   private final boolean large;
 
@@ -187,6 +190,7 @@ public final class ScenarioGenerator {
     boolean byOutcome = made.stream().noneMatch(Rule::waits) && random.nextInt(4) == 0;
     return rules
         .withBan(RuleStack.of(made))
+        .withWarnAt(WARN_AT[(int) (made.get(0).count() % WARN_AT.length)])
         .withCounting(byOutcome ? pick(List.of(Counting.values())) : Counting.ALL);
   }
 

@@ -214,7 +214,8 @@ final class Lease {
               minus(rule.resetAfter(), since),
               minus(rule.effectiveWindow(), since),
               false,
-              false));
+              false,
+              rule.warnAt()));
     }
     return rules;
   }

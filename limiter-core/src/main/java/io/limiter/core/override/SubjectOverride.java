@@ -62,7 +62,8 @@ public record SubjectOverride(String tag, String policy, Map<String, Long> count
    */
   RuleStack change(RuleStack stack, Map<String, String> codeNames) {
     List<Rule> rules = stack.rules().stream().map(rule -> change(rule, codeNames)).toList();
-    RuleStack changed = RuleStack.of(rules).withCounting(stack.counting());
+    RuleStack changed =
+        RuleStack.of(rules).withCounting(stack.counting()).withWarnAt(stack.warnAt());
     if (rules.stream().allMatch(rule -> stack.lease().compareTo(rule.longestLease()) <= 0)) {
       changed = changed.withLease(stack.lease());
     }

@@ -354,7 +354,8 @@ public final class DenyCache extends DelegatingStore {
           minus(rule.resetAfter(), since),
           minus(rule.effectiveWindow(), since),
           rule.tooCostly(),
-          rule.observed());
+          rule.observed(),
+          rule.warnAt());
     }
 
     private static Duration minus(Duration time, Duration since) {

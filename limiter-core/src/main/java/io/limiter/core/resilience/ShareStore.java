@@ -110,7 +110,8 @@ public final class ShareStore extends DelegatingStore {
 
   private RuleStack share(RuleStack undivided) {
     RuleStack rules =
-        RuleStack.of(undivided.rules().stream().map(rule -> rule.share(instances)).toList());
+        RuleStack.of(undivided.rules().stream().map(rule -> rule.share(instances)).toList())
+            .withWarnAt(undivided.warnAt());
     return undivided.ban().map(rules::withBan).orElse(rules).withCounting(undivided.counting());
   }
 

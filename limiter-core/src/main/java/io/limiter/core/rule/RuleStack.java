@@ -47,6 +47,7 @@ public final class RuleStack {
   private final Optional<BanRule> ban;
   private final Counting counting;
   private final Duration lease;
+  private final double warnAt;
   private final Optional<Duration> permitDuration;
   private final Optional<Rule> waiting;
   private final int hash;
@@ -67,14 +68,16 @@ public final class RuleStack {
   /** Computed when it is first asked for; always the same. */
   private @Nullable String name;
 
-  private RuleStack(List<Rule> rules, Optional<BanRule> ban, Counting counting, Duration lease) {
+  private RuleStack(
+      List<Rule> rules, Optional<BanRule> ban, Counting counting, Duration lease, double warnAt) {
     this.rules = rules;
     this.ban = ban;
     this.counting = counting;
     this.lease = lease;
+    this.warnAt = warnAt;
     this.permitDuration =
         rules.stream().filter(Rule::holdsPermits).map(Rule::window).min(Comparator.naturalOrder());
-    this.hash = Objects.hash(rules, ban, counting, lease);
+    this.hash = Objects.hash(rules, ban, counting, lease, warnAt);
     this.waiting = rules.stream().filter(Rule::waits).findFirst();
     this.windows = rules.stream().map(Rule::window).toArray(Duration[]::new);
     this.windowsMicros = Stream.of(windows).mapToLong(MICROSECONDS::convert).toArray();
@@ -137,6 +140,11 @@ public final class RuleStack {
     if (!lease.isZero()) {
       requireLease();
     }
+    if (!(warnAt >= 0 && warnAt <= 1)) {
+      throw new IllegalArgumentException(
+          "The rule '%s' warns at %s: use a share above 0 to 1, such as 0.8, or 0 for none"
+              .formatted(rules.get(0).name(), warnAt));
+    }
     if (permitDuration.isPresent() && ban.isPresent()) {
       throw new IllegalArgumentException(
           "The rule '%s' is a concurrency limit, which cannot have a ban, since it is unknown when a permit becomes free: put the ban on the other rules of the subject"
@@ -185,7 +193,7 @@ public final class RuleStack {
       }
     }
     requireOneThatWaits(rules.stream().filter(Rule::waits).map(Rule::name).toList());
-    return new RuleStack(List.copyOf(rules), Optional.empty(), Counting.ALL, Duration.ZERO);
+    return new RuleStack(List.copyOf(rules), Optional.empty(), Counting.ALL, Duration.ZERO, 0);
   }
 
   /**
@@ -211,7 +219,7 @@ public final class RuleStack {
    * @throws IllegalArgumentException if they are concurrency limits
    */
   public RuleStack withBan(BanRule other) {
-    return new RuleStack(rules, Optional.of(other), counting, lease);
+    return new RuleStack(rules, Optional.of(other), counting, lease, warnAt);
   }
 
   /**
@@ -222,7 +230,7 @@ public final class RuleStack {
    *     other} is not {@link Counting#ALL}
    */
   public RuleStack withCounting(Counting other) {
-    return new RuleStack(rules, ban, other, lease);
+    return new RuleStack(rules, ban, other, lease, warnAt);
   }
 
   /**
@@ -235,7 +243,18 @@ public final class RuleStack {
    * @throws IllegalArgumentException if the time is out of range, or the rules count by outcome
    */
   public RuleStack withLease(Duration time) {
-    return new RuleStack(rules, ban, counting, time);
+    return new RuleStack(rules, ban, counting, time, warnAt);
+  }
+
+  /**
+   * Returns these rules with a share of their capacity from which on each is near its limit. It
+   * decides nothing: verdicts show it.
+   *
+   * @param share above 0 to 1; 0 for none
+   * @throws IllegalArgumentException if it is no such share
+   */
+  public RuleStack withWarnAt(double share) {
+    return new RuleStack(rules, ban, counting, lease, share);
   }
 
   /**
@@ -265,6 +284,11 @@ public final class RuleStack {
   /** For how long units may be taken in advance, see {@link #withLease}; zero if they may not. */
   public Duration lease() {
     return lease;
+  }
+
+  /** The share from which on a rule is near its limit, see {@link #withWarnAt}; 0 for none. */
+  public double warnAt() {
+    return warnAt;
   }
 
   /** Which calls these rules count. */
@@ -459,7 +483,8 @@ public final class RuleStack {
             && rules.equals(stack.rules)
             && ban.equals(stack.ban)
             && counting == stack.counting
-            && lease.equals(stack.lease));
+            && lease.equals(stack.lease)
+            && warnAt == stack.warnAt);
   }
 
   @Override
@@ -472,6 +497,7 @@ public final class RuleStack {
     return rules
         + ban.map(known -> ", " + known).orElse("")
         + (counting == Counting.ALL ? "" : ", " + counting)
-        + (lease.isZero() ? "" : ", lease " + lease);
+        + (lease.isZero() ? "" : ", lease " + lease)
+        + (warnAt == 0 ? "" : ", warn at " + warnAt);
   }
 }

@@ -3,14 +3,13 @@ package io.limiter.core.state;
 
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
-import io.limiter.core.rule.CalendarPeriod;
+import io.limiter.core.rule.AlignedWindow;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
@@ -169,10 +168,6 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
     return "WindowCell[start=%s, end=%s, used=%s]".formatted(startMicros, endMicros, used);
   }
 
-  private static long micros(ZoneOffset offset) {
-    return offset.getTotalSeconds() * 1_000_000L;
-  }
-
   private static final class Windowed extends CellReadout.Computed {
 
     private final WindowCell cell;
@@ -211,109 +206,6 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
   }
 
   /**
-   * A window that begins and ends by the local time of a zone. Times are microseconds since the
-   * epoch; local times are counted from the local epoch.
-   *
-   * <p>A window begins when the local clock reaches its beginning (each time, if that happens
-   * twice), or when the clock is changed from another window into it. So a window is longer if the
-   * clock is set back within it, and shorter if it is set forward. A period of the calendar begins
-   * once: when the local clock first reaches its beginning, or passes it.
-   *
-   * @param endMicros the first time after the window
-   */
-  record AlignedWindow(long startMicros, long endMicros) {
-
-    private static final LocalDateTime EPOCH = LocalDateTime.of(1970, 1, 1, 0, 0);
-
-    /** A Monday with which a month, a quarter and a year begin. */
-    private static final LocalDateTime CALENDAR_EPOCH = LocalDateTime.of(2024, 1, 1, 0, 0);
-
-    /** Returns the window that contains a time. */
-    static AlignedWindow of(Alignment alignment, Duration window, long nowMicros) {
-      if (alignment.calendar().isPresent()) {
-        ZoneRules zone = alignment.zone().getRules();
-        LocalDateTime anchor = alignment.anchor().orElse(CALENDAR_EPOCH);
-        CalendarPeriod calendar = alignment.calendar().get();
-        long index = indexOf(zone, anchor, calendar, nowMicros);
-        return new AlignedWindow(
-            beginMicros(zone, anchor, calendar, index),
-            beginMicros(zone, anchor, calendar, index + 1));
-      }
-      long lengthMicros = MICROSECONDS.convert(window);
-      return of(alignment.zone().getRules(), lengthMicros, anchorMicros(alignment), nowMicros);
-    }
-
-    /**
-     * When periods of the calendar begin: the one before that which contains a time, that one, and
-     * the next two.
-     */
-    static long[] begins(Alignment alignment, CalendarPeriod calendar, long nowMicros) {
-      ZoneRules zone = alignment.zone().getRules();
-      LocalDateTime anchor = alignment.anchor().orElse(CALENDAR_EPOCH);
-      long index = indexOf(zone, anchor, calendar, nowMicros);
-      long[] begins = new long[4];
-      for (int i = 0; i < 4; i++) {
-        begins[i] = beginMicros(zone, anchor, calendar, index - 1 + i);
-      }
-      return begins;
-    }
-
-    /** The index of the period of the calendar that contains a time. */
-    private static long indexOf(
-        ZoneRules zone, LocalDateTime anchor, CalendarPeriod calendar, long nowMicros) {
-      Instant now = Instant.EPOCH.plus(nowMicros, ChronoUnit.MICROS);
-      long index = calendar.index(anchor, LocalDateTime.ofInstant(now, zone.getOffset(now)));
-      // The local clock may be set back to a time before the beginning of a period that it showed.
-      return beginMicros(zone, anchor, calendar, index + 1) <= nowMicros ? index + 1 : index;
-    }
-
-    /** When the local clock first shows the beginning of a period, or is set forward beyond it. */
-    private static long beginMicros(
-        ZoneRules zone, LocalDateTime anchor, CalendarPeriod calendar, long index) {
-      LocalDateTime local = calendar.begin(anchor, index);
-      ZoneOffsetTransition change = zone.getTransition(local);
-      if (change != null && change.isGap()) {
-        return atMicros(change);
-      }
-      ZoneOffset first = change == null ? zone.getOffset(local) : change.getOffsetBefore();
-      return ChronoUnit.MICROS.between(EPOCH, local) - micros(first);
-    }
-
-    /** A local time at which a window begins. */
-    static long anchorMicros(Alignment alignment) {
-      return alignment.anchor().map(anchor -> ChronoUnit.MICROS.between(EPOCH, anchor)).orElse(0L);
-    }
-
-    private static AlignedWindow of(
-        ZoneRules zone, long lengthMicros, long phaseMicros, long nowMicros) {
-      Instant instant = Instant.EPOCH.plus(nowMicros, ChronoUnit.MICROS);
-      long offset = micros(zone.getOffset(instant));
-      long local =
-          nowMicros + offset - Math.floorMod(nowMicros + offset - phaseMicros, lengthMicros);
-      long startMicros = local - offset;
-      long endMicros = startMicros + lengthMicros;
-      ZoneOffsetTransition last = zone.previousTransition(instant.plusNanos(1));
-      if (last != null && startMicros < atMicros(last)) {
-        long before = local - micros(last.getOffsetBefore());
-        boolean continued = before < atMicros(last) && before + lengthMicros >= atMicros(last);
-        startMicros = continued ? before : atMicros(last);
-      }
-      ZoneOffsetTransition next = zone.nextTransition(instant);
-      if (next != null && atMicros(next) <= endMicros) {
-        boolean continues =
-            of(zone, lengthMicros, phaseMicros, atMicros(next)).startMicros == startMicros;
-        endMicros =
-            continues ? local + lengthMicros - micros(next.getOffsetAfter()) : atMicros(next);
-      }
-      return new AlignedWindow(startMicros, endMicros);
-    }
-
-    private static long atMicros(ZoneOffsetTransition change) {
-      return change.toEpochSecond() * 1_000_000;
-    }
-  }
-
-  /**
    * The change of a zone's clocks that is nearest to some time, from which a script computes local
    * time around then. Times are microseconds.
    *
@@ -337,6 +229,10 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
                       change.toEpochSecond() * 1_000_000,
                       micros(change.getOffsetAfter())))
           .orElse(new ZoneChange(offset, 0, offset));
+    }
+
+    private static long micros(ZoneOffset offset) {
+      return offset.getTotalSeconds() * 1_000_000L;
     }
 
     private static long away(@Nullable ZoneOffsetTransition change, Instant now) {

@@ -215,6 +215,7 @@ public interface DecisionReadout {
             : stack.duration(resetAfterMicros, r),
         effective,
         tooCostly,
-        charge.observed());
+        charge.observed(),
+        stack.warnAt());
   }
 }

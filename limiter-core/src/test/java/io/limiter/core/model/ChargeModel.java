@@ -176,7 +176,8 @@ final class ChargeModel {
             .resetAfter(concurrencyLimit && reset > 0 ? rule.window() : Plain.duration(reset))
             .effectiveWindow(
                 concurrencyLimit ? rule.window() : wait.map(Plain::duration).orElse(rule.window()))
-            .observed(charge.observed());
+            .observed(charge.observed())
+            .warnAt(charge.stack().warnAt());
     if (violated && wait.isEmpty()) {
       verdict.tooCostly();
     } else if (violated && concurrencyLimit) {

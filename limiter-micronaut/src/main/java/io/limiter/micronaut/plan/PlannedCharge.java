@@ -132,7 +132,11 @@ public record PlannedCharge(
         stack.rules().stream()
             .map(rule -> rule.withName(names.getOrDefault(rule.name(), rule.name())))
             .toList();
-    RuleStack renamed = RuleStack.of(rules).withCounting(stack.counting()).withLease(stack.lease());
+    RuleStack renamed =
+        RuleStack.of(rules)
+            .withCounting(stack.counting())
+            .withLease(stack.lease())
+            .withWarnAt(stack.warnAt());
     return stack.ban().map(renamed::withBan).orElse(renamed);
   }
 

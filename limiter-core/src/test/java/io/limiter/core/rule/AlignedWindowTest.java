@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.state;
+package io.limiter.core.rule;
 
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.model.ZoneWindows;
-import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
 import java.time.Duration;
 import java.time.Instant;
@@ -135,15 +134,15 @@ class AlignedWindowTest {
   }
 
   private static void assertAgree(Alignment alignment, Duration window, long time) {
-    WindowCell.AlignedWindow found = WindowCell.AlignedWindow.of(alignment, window, time);
+    AlignedWindow found = AlignedWindow.of(alignment, window, time);
     ZoneWindows model = new ZoneWindows(alignment, window);
     assertThat(found)
         .as("%s of %s at %d", alignment, window, time)
-        .isEqualTo(new WindowCell.AlignedWindow(model.begin(time), model.end(time)));
+        .isEqualTo(new AlignedWindow(model.begin(time), model.end(time)));
     for (long edge : new long[] {found.startMicros(), found.endMicros() - 1}) {
-      assertThat(WindowCell.AlignedWindow.of(alignment, window, edge)).isEqualTo(found);
+      assertThat(AlignedWindow.of(alignment, window, edge)).isEqualTo(found);
     }
-    assertThat(WindowCell.AlignedWindow.of(alignment, window, found.endMicros()).startMicros())
+    assertThat(AlignedWindow.of(alignment, window, found.endMicros()).startMicros())
         .isEqualTo(found.endMicros());
     assertThat(time).isGreaterThanOrEqualTo(found.startMicros()).isLessThan(found.endMicros());
   }
