@@ -113,6 +113,9 @@ class MistakesTest {
             "@RateLimiter(lease = \"100ms\", rules = @RateRule(counts = Counts.FAILURES)) void call() {}",
             "@RateLimiter.lease = 100ms: The rule '10-per-60s' counts FAILURES and has a lease"),
         arguments(
+            "@RateLimiter(warnAt = 80, rules = @RateRule) void call() {}",
+            "@RateLimiter.warnAt = 80.0: set it to a share above 0 to 1, such as 0.8"),
+        arguments(
             "@NoRateLimit @RateRule void call() {}",
             "one contradicts the other: remove one of them"),
         arguments(

@@ -356,6 +356,9 @@ final class SettingsTable {
     Kind kind = Kind.MEMORY;
     base(kind, "limiter.policies.users.rules", List.of(Map.of("count", 5, "time", "60s")));
     base(kind, "limiter.policies.users.limit-type", "user_id");
+    base(kind, "limiter.policies.near.rules", List.of(Map.of("count", 2, "time", "60s")));
+    base(kind, "limiter.policies.near.warn-at", 0.5);
+    route(kind, "near");
     base(kind, "limiter.policies.banned.rules", List.of(Map.of("count", 1, "time", "60s")));
     base(
         kind,
@@ -465,6 +468,13 @@ final class SettingsTable {
         s -> field("X-Decided-By").at(s, "five"),
         "",
         "STORE");
+    row(
+        kind,
+        "limiter.headers.warning",
+        true,
+        s -> field("X-RateLimit-Warning").at(s, "near"),
+        "\"2-per-60s\"",
+        "");
     row(
         kind,
         "limiter.management.show-subjects",
@@ -780,6 +790,7 @@ final class SettingsTable {
     member(kind, "before-security", true, shown("before-security"), "true", "");
     member(kind, "early", true, shown("early"), "true", "");
     member(kind, "lease", "100ms", shown("lease"), "100ms", "");
+    member(kind, "warn-at", 0.7, shown("warn-at"), "0.7", "");
     member(
         kind,
         "anonymous-rules",

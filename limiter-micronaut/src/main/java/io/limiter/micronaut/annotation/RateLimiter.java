@@ -162,6 +162,14 @@ public @interface RateLimiter {
   String lease() default "";
 
   /**
+   * The share of what a rule admits from which on a subject is near its limit: above 0 to 1, such
+   * as {@code 0.8}. Each instance then publishes an event and counts it, once for each subject,
+   * rule and period, and verdicts show it. It denies nothing. None by default. No effect on
+   * observed rules.
+   */
+  double warnAt() default 0;
+
+  /**
    * Status of the response to a call that these rules deny; for banned subjects the configured
    * status applies. By default as configured: 429.
    */

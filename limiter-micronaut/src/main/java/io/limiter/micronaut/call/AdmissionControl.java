@@ -42,6 +42,7 @@ public final class AdmissionControl {
   private final PermitRenewal permits;
   private final List<DenialListener> denials;
   private final List<VerdictListener> verdicts;
+  private final LimitWarnings warnings;
   private final Map<LimitedCall, CompletableFuture<Void>> waiting = new ConcurrentHashMap<>();
   private volatile boolean closed;
 
@@ -51,7 +52,8 @@ public final class AdmissionControl {
       CallerThreads threads,
       LimiterTimer timer,
       List<DenialListener> denials,
-      List<VerdictListener> verdicts) {
+      List<VerdictListener> verdicts,
+      LimitWarnings warnings) {
     this.store = store;
     this.callers = callers;
     this.threads = threads;
@@ -59,6 +61,7 @@ public final class AdmissionControl {
     this.permits = new PermitRenewal(timer);
     this.denials = List.copyOf(denials);
     this.verdicts = List.copyOf(verdicts);
+    this.warnings = warnings;
   }
 
   /** The threads to which decisions return. */
@@ -163,6 +166,9 @@ public final class AdmissionControl {
     if (call.isReported()) {
       for (int i = 0; i < verdicts.size(); i++) {
         verdicts.get(i).decided(call, verdict);
+      }
+      if (plan.warns()) {
+        warnings.decided(plan, asked, verdict);
       }
     }
     LimitedCall decided =

@@ -40,7 +40,7 @@ public final class FixedSettings {
           limiter.denial.numbers
           limiter.deny-cache.enabled
           limiter.gate.enabled
-          limiter.headers.debug limiter.headers.retry-after
+          limiter.headers.debug limiter.headers.retry-after limiter.headers.warning
           limiter.health.enabled limiter.health.required
           limiter.idempotency.compare
           limiter.management.show-subjects

@@ -101,11 +101,13 @@ public record LimiterConfiguration(
    *
    * @param formats the formats in which the limits are stated
    * @param retryAfter whether {@code Retry-After} is sent
+   * @param warning whether {@code X-RateLimit-Warning} is sent
    * @param debug whether {@code X-Decided-By} is sent
    */
   @Context // created at the start, so that a mistake stops it
   @ConfigurationProperties("headers")
-  public record HeadersConfiguration(Set<Format> formats, boolean retryAfter, boolean debug) {
+  public record HeadersConfiguration(
+      Set<Format> formats, boolean retryAfter, boolean warning, boolean debug) {
 
     /** Prefix of these settings. */
     public static final String PREFIX = LimiterConfiguration.PREFIX + ".headers";
@@ -134,6 +136,9 @@ public record LimiterConfiguration(
      *     Default value {@code draft-11}; or {@code draft-next}, {@code draft-7}, {@code
      *     x-rate-limit}, {@code x-rate-limit-epoch}, or several of these, or {@code none}.
      * @param retryAfter Whether {@code Retry-After} is sent. Default value true.
+     * @param warning Whether limited responses have {@code X-RateLimit-Warning} with the names of
+     *     the rules that are near their limit, by {@code warn-at} of their policies. Default value
+     *     false.
      * @param debug Whether limited responses have {@code X-Decided-By}: {@code STORE}, {@code
      *     DENY_CACHE}, {@code LEASE}, {@code FALLBACK} with the reason, or {@code NONE}. It shows
      *     clients when Redis is away. Default value false.
@@ -143,8 +148,9 @@ public record LimiterConfiguration(
     HeadersConfiguration(
         @Bindable(defaultValue = "draft-11") List<String> format,
         @Bindable(defaultValue = "true") boolean retryAfter,
+        @Bindable(defaultValue = "false") boolean warning,
         @Bindable(defaultValue = "false") boolean debug) {
-      this(formats(format), retryAfter, debug);
+      this(formats(format), retryAfter, warning, debug);
     }
 
     private static Set<Format> formats(List<String> written) {

@@ -67,6 +67,12 @@ public final class PolicyMember<T> {
   public static final PolicyMember<Boolean> EARLY = flag(POLICY, "early");
   public static final PolicyMember<Duration> LEASE =
       textTime("lease", "set it to 10 ms to 10 s, such as 100ms, or to 0s for none");
+  public static final PolicyMember<Double> WARN_AT =
+      new PolicyMember<>(
+          POLICY,
+          "warn-at",
+          Argument.of(Double.class),
+          "set it to a share above 0 to 1, such as 0.8, or to 0 for none");
   public static final PolicyMember<List<Integer>> FAILED_ON = numbers(POLICY, "failed-on");
   public static final PolicyMember<Long> STATUS = number(POLICY, "status");
   public static final PolicyMember<String> CODE = text(POLICY, "code");

@@ -4,6 +4,7 @@ package io.limiter.micronaut.event;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
+import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.RedisHealth.NodeListener;
@@ -11,6 +12,8 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl.DenialListener;
 import io.limiter.micronaut.call.ArrivingCall;
+import io.limiter.micronaut.call.LimitWarnings.Warning;
+import io.limiter.micronaut.call.LimitWarnings.WarningListener;
 import io.limiter.micronaut.config.LimiterConfiguration.EventsConfiguration;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.context.BeanContext;
@@ -44,7 +47,7 @@ import org.slf4j.LoggerFactory;
  */
 @Internal
 @Singleton
-public final class EventPublisher implements DenialListener, NodeListener {
+public final class EventPublisher implements DenialListener, WarningListener, NodeListener {
 
   /** Receives a line for each denial. */
   static final String DENIALS = "io.limiter.denials";
@@ -65,6 +68,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
   private static final int BACK = 16;
   private static final int POLICY = 32;
   private static final int AUDIT = 64;
+  private static final int NEAR = 128;
 
   /** Longer than the calls of one command take to be answered. */
   private static final Duration SAME_BAN = Duration.ofSeconds(1);
@@ -79,13 +83,14 @@ public final class EventPublisher implements DenialListener, NodeListener {
   private final ApplicationEventPublisher<LimiterEvent.StoreBack> back;
   private final ApplicationEventPublisher<LimiterEvent.PolicyChanged> policies;
   private final ApplicationEventPublisher<LimiterEvent.Audit> audits;
+  private final ApplicationEventPublisher<LimiterEvent.NearLimit> warnings;
 
   private final SubjectDigest digest;
   private final int maxWaiting;
   private final Executor thread;
   private final Runnable publishing = this::publishAll;
 
-  /** Each is an event, or a {@link PublishedDenial}. */
+  /** Each is an event, a {@link PublishedDenial} or a {@link Warning}. */
   private final Queue<Object> queue = new ConcurrentLinkedQueue<>();
 
   /** The events in the queue, and the one that is being published. */
@@ -118,7 +123,8 @@ public final class EventPublisher implements DenialListener, NodeListener {
       ApplicationEventPublisher<LimiterEvent.StoreLost> lost,
       ApplicationEventPublisher<LimiterEvent.StoreBack> back,
       ApplicationEventPublisher<LimiterEvent.PolicyChanged> policies,
-      ApplicationEventPublisher<LimiterEvent.Audit> audits) {}
+      ApplicationEventPublisher<LimiterEvent.Audit> audits,
+      ApplicationEventPublisher<LimiterEvent.NearLimit> warnings) {}
 
   @Inject
   EventPublisher(Publishers publishers, EventsConfiguration events, SubjectDigest digest) {
@@ -135,6 +141,7 @@ public final class EventPublisher implements DenialListener, NodeListener {
     this.back = publishers.back();
     this.policies = publishers.policies();
     this.audits = publishers.audits();
+    this.warnings = publishers.warnings();
     this.digest = digest;
     if (DENIAL_LOG.isDebugEnabled()) {
       digest.prepare();
@@ -242,6 +249,23 @@ public final class EventPublisher implements DenialListener, NodeListener {
   }
 
   @Override
+  public void warned(Warning warning) {
+    offer(NEAR, warning);
+  }
+
+  private LimiterEvent.NearLimit nearLimit(Warning warning) {
+    RuleVerdict rule = warning.rule();
+    return new LimiterEvent.NearLimit(
+        warning.policy(),
+        warning.method(),
+        rule.rule().name(),
+        rule.used(),
+        rule.remaining(),
+        rule.resetAfter(),
+        digest.of(warning.charge().key()));
+  }
+
+  @Override
   public void lost(String node, StoreException why) {
     offer(LOST, new LimiterEvent.StoreLost(node, why.reason(), String.valueOf(why.getMessage())));
   }
@@ -312,6 +336,8 @@ public final class EventPublisher implements DenialListener, NodeListener {
         case BANNED -> publishBan(denial);
         default -> publish(DENIED, denied, () -> denial(denial));
       }
+    } else if (next instanceof Warning warning) {
+      publish(NEAR, warnings, () -> nearLimit(warning));
     } else if (next instanceof LimiterEvent.StoreLost event) {
       publish(LOST, lost, () -> event);
     } else if (next instanceof LimiterEvent.StoreBack event) {

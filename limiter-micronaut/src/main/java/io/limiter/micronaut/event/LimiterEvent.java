@@ -78,6 +78,29 @@ public sealed interface LimiterEvent {
       implements LimiterEvent {}
 
   /**
+   * A subject has come near a limit: it has used the share of a rule that {@code warnAt} of the
+   * policy states. Each instance publishes it once for each subject, rule and period.
+   *
+   * @param policy the name of the policy
+   * @param method the class, name and parameter types of the method that was called
+   * @param rule the name of the rule
+   * @param used units that are used of it
+   * @param left units that are left of it
+   * @param resetAfter the time until the end of the window; under other rules, until all units are
+   *     left again if there are no calls until then. It is not reported again before
+   * @param subject the digest of the subject
+   */
+  record NearLimit(
+      String policy,
+      String method,
+      String rule,
+      long used,
+      long left,
+      Duration resetAfter,
+      String subject)
+      implements LimiterEvent {}
+
+  /**
    * A Redis node failed so often that its breaker opened, or five calls in a row found no
    * connection to it. The fallback decides in its place until {@link StoreBack}.
    *

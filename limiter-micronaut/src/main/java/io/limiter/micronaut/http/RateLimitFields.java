@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.denial.Denial;
@@ -10,12 +11,14 @@ import io.micronaut.http.MutableHttpResponse;
 import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
  * Writes the header fields that show the state of the limits to a caller: those of the {@linkplain
  * RateLimitFormat formats} in {@code limiter.headers.format} and of the application's own; {@code
- * Retry-After}; and {@code X-Decided-By}, with {@code limiter.headers.debug}.
+ * Retry-After}; {@code X-RateLimit-Warning}, with {@code limiter.headers.warning}; and {@code
+ * X-Decided-By}, with {@code limiter.headers.debug}.
  */
 @Singleton
 public class RateLimitFields {
@@ -25,6 +28,7 @@ public class RateLimitFields {
   static final String SINGLE_LIMIT = "X-RateLimit-Limit";
   static final String SINGLE_REMAINING = "X-RateLimit-Remaining";
   static final String SINGLE_RESET = "X-RateLimit-Reset";
+  static final String WARNING = "X-RateLimit-Warning";
   static final String DECIDED_BY = "X-Decided-By";
 
   /** Fields with one value, which state one limit together. */
@@ -35,6 +39,7 @@ public class RateLimitFields {
 
   private final List<RateLimitFormat> formats;
   private final boolean retryAfter;
+  private final boolean warning;
   private final boolean debug;
 
   /**
@@ -45,6 +50,7 @@ public class RateLimitFields {
         Stream.concat(configuration.formats().stream().map(RateLimitFormats::of), own.stream())
             .toList();
     this.retryAfter = configuration.retryAfter();
+    this.warning = configuration.warning();
     this.debug = configuration.debug();
   }
 
@@ -60,6 +66,9 @@ public class RateLimitFields {
     }
     if (verdict.rules().isEmpty()) {
       return;
+    }
+    if (warning && verdict.nearLimit()) {
+      headers.add(WARNING, nearLimit(verdict)); // a list: one of another service stays
     }
     boolean deniedBehind =
         verdict.allowed() && isDenial(response.code()) && headers.contains(LIMIT);
@@ -85,6 +94,14 @@ public class RateLimitFields {
     if (seconds.isPresent()) {
       headers.set(HttpHeaders.RETRY_AFTER, Long.toString(seconds.getAsLong()));
     }
+  }
+
+  /** The names of the rules that are near their limit, as strings of a structured field. */
+  private static String nearLimit(Verdict verdict) {
+    return verdict.rules().stream()
+        .filter(RuleVerdict::nearLimit)
+        .map(rule -> '"' + rule.rule().name() + '"')
+        .collect(Collectors.joining(", "));
   }
 
   private static boolean isDenial(int status) {

@@ -15,6 +15,8 @@ import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.call.ArrivingCall;
+import io.limiter.micronaut.call.LimitWarnings.Warning;
+import io.limiter.micronaut.call.LimitWarnings.WarningListener;
 import io.limiter.micronaut.call.SubmissionClaims;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.limiter.micronaut.event.EventPublisher;
@@ -64,6 +66,7 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("EnumOrdinal") // indexes of arrays in this process
 final class LimiterMeters
     implements VerdictListener,
+        WarningListener,
         StoreListener,
         NodeListener,
         SubmissionClaims.Listener,
@@ -303,6 +306,14 @@ final class LimiterMeters
     }
   }
 
+  @Override
+  public void warned(Warning warning) {
+    MeterRegistry meters = registry;
+    if (meters != null) {
+      policy(warning.policy()).of(warning.rule().rule().name()).nearLimit(meters).increment();
+    }
+  }
+
   /** Counts a call that an observed policy would have denied, for the first rule that would. */
   private void observe(MeterRegistry meters, LimitPlan plan, PolicyPlan policy, Verdict verdict) {
     Optional<RuleVerdict> denying = policy.wouldDeny(verdict);
@@ -385,6 +396,12 @@ final class LimiterMeters
         observed = counter;
       }
       return counter;
+    }
+
+    /** Rarely used, so the registry looks it up. */
+    Counter nearLimit(MeterRegistry meters) {
+      return counter("limiter.near.limit", "Subjects that came near a limit, once a period")
+          .register(meters);
     }
 
     private Counter.Builder counter(String name, String description) {

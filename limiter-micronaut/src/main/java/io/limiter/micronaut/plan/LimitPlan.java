@@ -8,6 +8,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.util.BoundedCache;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.PlannedCharge.Cost;
@@ -54,6 +55,7 @@ public final class LimitPlan {
   private final CompletionPlan outcomes;
   private final boolean observed;
   private final boolean observesSome;
+  private final boolean warns;
   private final boolean waits;
   private final boolean countsByCompletion;
   private final @Nullable Split split;
@@ -198,6 +200,10 @@ public final class LimitPlan {
     this.outcomes = CompletionPlan.of(policies);
     this.observed = policies.stream().allMatch(each -> each.observed() || each.isEmpty());
     this.observesSome = policies.stream().anyMatch(PolicyPlan::observesSome);
+    this.warns =
+        charges.stream()
+            .flatMap(planned -> Stream.of(planned.rules(), planned.anonymousRules()))
+            .anyMatch(stack -> stack.warnAt() > 0);
     policies.stream()
         .flatMap(each -> each.tiers().keySet().stream())
         .distinct()
@@ -487,6 +493,16 @@ public final class LimitPlan {
    */
   public boolean endsAtGate() {
     return !countsByCompletion && !waits && !takesVerdict() && split == null;
+  }
+
+  /** The policy of one of its rules. */
+  public PolicyPlan policyOf(Rule rule) {
+    return byRule.getOrDefault(rule.name(), policies.get(0));
+  }
+
+  /** Whether a rule warns when a subject comes near its limit. */
+  public boolean warns() {
+    return warns;
   }
 
   /** Whether a call may have to wait for its turn; of a plan with tiers, in one of them. */

@@ -103,9 +103,15 @@ public final class LimitedPolicy {
    * @param rules the rules for calls with a subject
    * @param anonymousRules the rules for calls without one, which are counted by address
    * @param lease for how long an instance may take units in advance; zero if it may not
+   * @param warnAt the share of a rule from which on a subject is near its limit; 0 for none
    */
   public record SubjectLimit(
-      String key, String subject, List<Rule> rules, List<Rule> anonymousRules, Duration lease) {
+      String key,
+      String subject,
+      List<Rule> rules,
+      List<Rule> anonymousRules,
+      Duration lease,
+      double warnAt) {
 
     public SubjectLimit {
       rules = List.copyOf(rules);
@@ -181,7 +187,8 @@ public final class LimitedPolicy {
                             && planned.source().anonymous() != Anonymous.REJECT
                         ? planned.anonymousRules().rules()
                         : List.of(),
-                    planned.rules().lease()))
+                    planned.rules().lease(),
+                    planned.rules().warnAt()))
         .distinct()
         .toList();
   }

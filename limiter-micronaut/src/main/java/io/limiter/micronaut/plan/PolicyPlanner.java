@@ -89,6 +89,7 @@ final class PolicyPlanner {
     @Nullable Price price;
     @Nullable BanRule ban;
     @Nullable Written<Duration> lease;
+    @Nullable Written<Double> warnAt;
 
     Owned(Optional<Condition> condition) {
       this.condition = condition;
@@ -207,6 +208,7 @@ final class PolicyPlanner {
                 method == null ? Optional.empty() : resultCost(members, rules, method.streams())),
             ban(members, rules),
             lease(members, rules),
+            warnAt(members, rules),
             condition);
     if (!haveSameKinds(known, others) || !haveSameKinds(others, known)) {
       throw members.mistake(
@@ -286,6 +288,7 @@ final class PolicyPlanner {
       Price price,
       Optional<BanRule> ban,
       Optional<Written<Duration>> lease,
+      Optional<Written<Double>> warnAt,
       Optional<Condition> condition) {}
 
   private List<Named> anonymousRules(
@@ -555,6 +558,22 @@ final class PolicyPlanner {
     return lease;
   }
 
+  private static Optional<Written<Double>> warnAt(MemberSet policy, List<Named> rules) {
+    Optional<Written<Double>> share = policy.find(PolicyMember.WARN_AT);
+    if (share.isEmpty() || share.get().value() == 0) {
+      return Optional.empty();
+    }
+    if (!(share.get().value() > 0 && share.get().value() <= 1)) {
+      throw PolicyMember.WARN_AT.mistake(share.get().origin());
+    }
+    if (rules.isEmpty()) {
+      policy.reject(
+          PolicyMember.WARN_AT,
+          "there is no rule that could come near its limit: add rules, or remove it");
+    }
+    return share;
+  }
+
   /** The text of a ban for messages. */
   private static String text(BanRule ban) {
     return "%s within %s for %s%s"
@@ -609,17 +628,8 @@ final class PolicyPlanner {
           "another @RateLimiter of this method counts the same subject under the same key with condition = \"%s\": use the same condition for both, or different keys"
               .formatted(known.condition.map(Object::toString).orElse("")));
     }
-    if (values.lease().isPresent()) {
-      Written<Duration> lease = values.lease().get();
-      if (known.lease != null && !known.lease.value().equals(lease.value())) {
-        throw lease
-            .origin()
-            .mistake(
-                "another @RateLimiter of this method has lease = %s for the same subject: use the same lease for both, or a separate key for one of them"
-                    .formatted(known.lease.origin().value()));
-      }
-      known.lease = lease;
-    }
+    known.lease = agreed("lease", known.lease, values.lease());
+    known.warnAt = agreed("warnAt", known.warnAt, values.warnAt());
     if (owner.kind == CountedCalls.IN_FLIGHT) {
       return known;
     }
@@ -642,6 +652,20 @@ final class PolicyPlanner {
       known.ban = values.ban().get();
     }
     return known;
+  }
+
+  /** The value of the definitions that have one, which must be the same. */
+  private static <T> @Nullable Written<T> agreed(
+      String member, @Nullable Written<T> known, Optional<Written<T>> other) {
+    if (other.isPresent() && known != null && !known.value().equals(other.get().value())) {
+      throw other
+          .get()
+          .origin()
+          .mistake(
+              "another @RateLimiter of this method has %s = %s for the same subject: use the same %s for both, or a separate key for one of them"
+                  .formatted(member, known.origin().value(), member));
+    }
+    return other.orElse(known);
   }
 
   /** Adds the rules of one definition. A rule that is already present counts once. */
@@ -765,6 +789,7 @@ final class PolicyPlanner {
     try {
       stack = RuleStack.of(rules).withCounting(owner.kind.counting());
       stack = owned.ban == null ? stack : stack.withBan(owned.ban);
+      stack = owned.warnAt == null ? stack : stack.withWarnAt(owned.warnAt.value());
     } catch (IllegalArgumentException e) {
       throw Origin.annotated(description, "@RateRule", rules.stream().map(Rule::name).toList())
           .mistake(String.valueOf(e.getMessage()));

@@ -88,6 +88,7 @@ class ConfiguredKeysTest {
         "plain.fallback=deny                     | /k/plain   | 200, 200, 429                     | -",
         "plain.deadline=9s                       | /k/plain   | 200, 200, 429                     | -",
         "plain.lease=100ms                       | /k/plain   | 200, 200, 429                     | -",
+        "plain.warn-at=0.5                       | /k/plain   | 200, 200, 429                     | -",
         "plain.limit-type=global                 | /k/plain   | 200, X-Address: 192.0.2.7 200, X-Address: 192.0.2.8 429 | -",
         "plain.limit-type=user-id                | /k/plain   | X-User: a 200, X-User: a 200, X-User: b 200, X-User: a 429 | -",
         "plain.header=X-Key                      | /k/plain   | X-Key: a 200, X-Key: a 200, X-Key: b 200, X-Key: a 429 | -",

@@ -37,7 +37,7 @@ class RateLimitFieldsTest {
   private final MutableHttpResponse<?> response = HttpResponse.ok();
 
   private RateLimitFields fields() {
-    return new RateLimitFields(new HeadersConfiguration(formats, true, false), List.of());
+    return new RateLimitFields(new HeadersConfiguration(formats, true, false, false), List.of());
   }
 
   @Test
@@ -117,12 +117,30 @@ class RateLimitFieldsTest {
         (verdict, headers, deniedBehind) ->
             headers.set("X-Quota", verdict.rules().get(0).remaining() + " left");
     RateLimitFields both =
-        new RateLimitFields(new HeadersConfiguration(formats, true, false), List.of(own));
+        new RateLimitFields(new HeadersConfiguration(formats, true, false, false), List.of(own));
 
     both.write(verdict(Outcome.ALLOWED, rule(MINUTE, 3, Duration.ofSeconds(20), null)), response);
 
     assertThat(response.header("X-Quota")).isEqualTo("3 left");
     assertThat(response.header("RateLimit")).isEqualTo("\"10-per-60s\";r=3;t=20");
+  }
+
+  @Test
+  void aWarningNamesTheRulesThatAreNearTheirLimitBesideThoseOfAnotherService() {
+    Verdict verdict =
+        verdict(
+            Outcome.ALLOWED,
+            RuleVerdict.of(MINUTE).remaining(2).warnAt(0.8).build(),
+            RuleVerdict.of(SHORT).remaining(SHORT.count()).warnAt(0.8).build(),
+            RuleVerdict.of(MINUTE.withName("day")).remaining(0).warnAt(0.8).build());
+    response.header("X-RateLimit-Warning", "\"theirs\"");
+
+    fields().write(verdict, response);
+    assertThat(response.getHeaders().getAll("X-RateLimit-Warning")).containsExactly("\"theirs\"");
+    new RateLimitFields(new HeadersConfiguration(Set.of(), false, true, false), List.of())
+        .write(verdict, response);
+    assertThat(response.getHeaders().getAll("X-RateLimit-Warning"))
+        .containsExactly("\"theirs\"", "\"10-per-60s\", \"day\"");
   }
 
   /** As in the responses of a gateway: what the service behind it has sent stays consistent. */

@@ -34,6 +34,9 @@ class PolicyMistakesTest extends MistakesContract {
 
   private static final String LEASE = "set it to 10 ms to 10 s, such as 100ms, or to 0s for none";
 
+  private static final String SHARE =
+      "set it to a share above 0 to 1, such as 0.8, or to 0 for none";
+
   private static final String NO_LEASE =
       "allows no lease, since Redis has to decide each of its calls: remove the lease, or move the rule to a policy of its own";
 
@@ -286,6 +289,33 @@ class PolicyMistakesTest extends MistakesContract {
     @RateLimiter(lease = "1s", rules = @RateRule(count = 1))
     @RateLimiter(lease = "100ms", rules = @RateRule(count = 2))
     void otherLeaseOfOneSubject() {}
+  }
+
+  @Mistaken
+  static class Warnings {
+
+    @Mistake("@RateLimiter.warnAt = 80.0: " + SHARE)
+    @RateLimiter(warnAt = 80, rules = @RateRule)
+    void percent() {}
+
+    @Mistake("@RateLimiter.warnAt = -0.1: " + SHARE)
+    @RateLimiter(warnAt = -0.1, rules = @RateRule)
+    void negative() {}
+
+    @Mistake("@RateLimiter.warnAt = NaN: " + SHARE)
+    @RateLimiter(warnAt = Double.NaN, rules = @RateRule)
+    void noNumber() {}
+
+    @Mistake(
+        "@RateLimiter.warnAt = 0.8: there is no rule that could come near its limit: add rules")
+    @RateLimiter(warnAt = 0.8, preventDuplicate = true)
+    void onlyTheGuard() {}
+
+    @Mistake(
+        "@RateLimiter.warnAt = 0.8: another @RateLimiter of this method has warnAt = 0.5 for the same subject: use the same warnAt for both, or a separate key for one of them")
+    @RateLimiter(warnAt = 0.5, rules = @RateRule(count = 1))
+    @RateLimiter(warnAt = 0.8, rules = @RateRule(count = 2))
+    void otherShareOfOneSubject() {}
   }
 
   /** Each second method shares the key of the one before it. */

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.call;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.rule.CalendarPeriod;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.plan.CompletionPlan;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.micronaut.plan.PolicyPlan;
+import io.limiter.micronaut.subject.SubjectSource;
+import java.time.Duration;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** When a subject near a limit is reported, on a driven clock. */
+class LimitWarningsTest {
+
+  private static final Rule MONTH =
+      FixedWindowRule.aligned(10, CalendarPeriod.MONTH, ZoneOffset.UTC);
+  private static final Rule HOUR = FixedWindowRule.of(5, Duration.ofHours(1));
+  private static final Policy POLICY = Policy.of("policy", MONTH, HOUR).withWarnAt(0.8);
+  private static final LimitPlan PLAN =
+      LimitPlan.of(
+          "method",
+          List.of(
+              new PolicyPlan(
+                  "policy",
+                  List.of(
+                      new PlannedCharge(
+                          "policy",
+                          new SubjectSource.User(Anonymous.ADDRESS),
+                          POLICY.stacks().get(0),
+                          POLICY.stacks().get(0),
+                          PlannedCharge.Cost.ONE,
+                          Optional.empty(),
+                          Optional.empty(),
+                          false)),
+                  Optional.empty(),
+                  Map.of(),
+                  Map.of(MONTH.name(), MONTH.name(), HOUR.name(), HOUR.name()),
+                  CompletionPlan.Failure.USUAL,
+                  false,
+                  Optional.empty(),
+                  Optional.empty(),
+                  Map.of(),
+                  new LogThrottle())),
+          true,
+          false,
+          false);
+
+  private final List<String> warnings = new ArrayList<>();
+  private long nanos = -Duration.ofDays(1).toNanos(); // nanoTime() may be below zero
+
+  private final LimitWarnings near =
+      new LimitWarnings(
+          List.of(
+              warning ->
+                  warnings.add(
+                      warning.policy()
+                          + ' '
+                          + warning.method()
+                          + ' '
+                          + warning.rule().rule().name())),
+          () -> nanos);
+
+  private void call(String who, long leftOfMonth, Duration endOfMonth, long leftOfHour) {
+    near.decided(
+        PLAN,
+        LimitRequest.of(POLICY, new Subject("user", who)),
+        Verdict.of(POLICY, Outcome.ALLOWED)
+            .rules(
+                List.of(
+                    verdict(MONTH, leftOfMonth, endOfMonth),
+                    verdict(HOUR, leftOfHour, Duration.ofHours(1))))
+            .build());
+  }
+
+  private static RuleVerdict verdict(Rule rule, long left, Duration end) {
+    return RuleVerdict.of(rule).remaining(left).resetAfter(end).warnAt(0.8).build();
+  }
+
+  @Test
+  void eachRuleOfASubjectIsReportedOncePeriod() {
+    Duration month = Duration.ofDays(31);
+    call("ann", 3, month, 2);
+    assertThat(warnings).isEmpty();
+    call("ann", 2, month, 2);
+    assertThat(warnings).containsExactly("policy method 10-per-month");
+    call("ann", 1, month, 1);
+    assertThat(warnings.subList(1, warnings.size())).containsExactly("policy method 5-per-3600s");
+
+    nanos += month.toNanos() - 1;
+    call("ann", 0, Duration.ofNanos(1), 5);
+    assertThat(warnings).hasSize(2);
+    nanos++;
+    call("ann", 2, month, 5);
+    assertThat(warnings).hasSize(3);
+    call("ben", 2, month, 5);
+    assertThat(warnings).as("another subject").hasSize(4);
+  }
+
+  @Test
+  void theOldestReportIsForgottenFirst() {
+    for (int i = 0; i < LimitWarnings.MAX_REMEMBERED; i++) {
+      call("user " + i, 0, Duration.ofDays(31), 5);
+    }
+    call("user 0", 0, Duration.ofDays(31), 5);
+    assertThat(warnings).hasSize(LimitWarnings.MAX_REMEMBERED);
+
+    call("one more", 0, Duration.ofDays(31), 5);
+    call("user 1", 0, Duration.ofDays(31), 5);
+    assertThat(warnings).as("all others are known").hasSize(LimitWarnings.MAX_REMEMBERED + 1);
+    call("user 0", 0, Duration.ofDays(31), 5);
+    assertThat(warnings).hasSize(LimitWarnings.MAX_REMEMBERED + 2);
+  }
+
+  @Test
+  void aReportInANewPeriodIsTheYoungest() {
+    call("first", 0, Duration.ofHours(1), 5);
+    call("second", 0, Duration.ofDays(31), 5);
+    nanos += Duration.ofHours(1).toNanos();
+    call("first", 0, Duration.ofDays(31), 5);
+    for (int i = 1; i < LimitWarnings.MAX_REMEMBERED; i++) {
+      call("user " + i, 0, Duration.ofDays(31), 5);
+    }
+    warnings.clear();
+    call("first", 0, Duration.ofDays(31), 5);
+    assertThat(warnings).isEmpty();
+    call("second", 0, Duration.ofDays(31), 5);
+    assertThat(warnings).hasSize(1);
+  }
+}
