@@ -2,6 +2,7 @@
 package io.limiter.micronaut.management;
 
 import io.limiter.core.RuleVerdict;
+import io.limiter.core.Usage;
 import io.limiter.core.Verdict;
 import io.limiter.core.lease.LeaseUnits;
 import io.limiter.core.override.SubjectOverride;
@@ -23,7 +24,7 @@ import java.util.stream.Collectors;
 
 /**
  * The responses of the endpoint, as maps, which every JSON mapper writes. Times are ISO 8601
- * durations.
+ * durations; those of usage and of shared settings are instants.
  */
 final class LimitViews {
 
@@ -59,6 +60,9 @@ final class LimitViews {
     view.put("rules", rules(limit.rules(), codeNames));
     if (!limit.anonymousRules().isEmpty() && !limit.anonymousRules().equals(limit.rules())) {
       view.put("anonymousRules", rules(limit.anonymousRules(), codeNames));
+    }
+    if (limit.warnAt() > 0) {
+      view.put("warnAt", limit.warnAt());
     }
     return view;
   }
@@ -179,6 +183,25 @@ final class LimitViews {
     verdict.reason().ifPresent(reason -> view.put("reason", word(reason)));
     view.put("rules", verdict.rules().stream().map(LimitViews::rule).toList());
     verdict.duplicate().ifPresent(guard -> view.put("duplicateGuard", rule(guard)));
+    return view;
+  }
+
+  /** What is used of each rule, and in which period. */
+  static Map<String, Object> usage(Verdict verdict) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("decidedBy", word(verdict.decidedBy()));
+    verdict.reason().ifPresent(reason -> view.put("reason", word(reason)));
+    view.put("rules", verdict.usage().stream().map(LimitViews::usage).toList());
+    return view;
+  }
+
+  private static Map<String, Object> usage(Usage usage) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put("rule", usage.rule().name());
+    view.put("used", usage.used());
+    view.put("left", usage.left());
+    usage.begin().ifPresent(time -> view.put("begin", time.toString()));
+    usage.end().ifPresent(time -> view.put("end", time.toString()));
     return view;
   }
 

@@ -61,9 +61,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The endpoint {@code limits}: the policies and who is denied most; one subject under a policy,
- * looked at, reset, or with its ban lifted; and whether a policy is only observed. With {@code
- * limiter.overrides.enabled} also other limits for one subject, and callers that are blocked or
- * exempt at run time.
+ * looked at, with what it has used, reset, or with its ban lifted; and whether a policy is only
+ * observed. With {@code limiter.overrides.enabled} also other limits for one subject, and callers
+ * that are blocked or exempt at run time.
  *
  * <pre>
  * GET  /limits                     all policies, top talkers, overrides, callers, shared settings
@@ -71,6 +71,7 @@ import org.jspecify.annotations.Nullable;
  * POST /limits                     {"forgetTalkers": true}
  * POST /limits/{policy}            {"observe": true}
  * POST /limits/{policy}/look       {"user": "ada"}
+ * POST /limits/{policy}/usage
  * POST /limits/{policy}/reset
  * POST /limits/{policy}/lift-ban
  * POST /limits/{policy}/override      {"user": "ada", "counts": {"10-per-60s": 50}, "time": "2h"}
@@ -94,12 +95,13 @@ public final class LimitsEndpoint {
   public static final String ID = "limits";
 
   private static final String LOOK = "look";
+  private static final String USAGE = "usage";
   private static final String RESET = "reset";
   private static final String LIFT_BAN = "lift-ban";
   private static final String OVERRIDE = "override";
   private static final String END_OVERRIDE = "end-override";
   private static final List<String> OPERATIONS =
-      List.of(LOOK, RESET, LIFT_BAN, OVERRIDE, END_OVERRIDE);
+      List.of(LOOK, USAGE, RESET, LIFT_BAN, OVERRIDE, END_OVERRIDE);
 
   private static final String END = "end-";
 
@@ -293,10 +295,11 @@ public final class LimitsEndpoint {
         .peek(named.request())
         .thenComposeAsync(
             before -> {
-              if (!operation.equals(LOOK)) {
+              boolean looks = operation.equals(LOOK);
+              if (!looks && !operation.equals(USAGE)) {
                 return changed(who(request), operation, limited, named, before, view);
               }
-              view.putAll(LimitViews.verdict(before));
+              view.putAll(looks ? LimitViews.verdict(before) : LimitViews.usage(before));
               return CompletableFuture.completedFuture(view);
             },
             threads)

@@ -42,6 +42,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.security.Principal;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -470,6 +471,44 @@ class LimitsEndpointTest {
     assertThat(log.messages()).as("a look is no change").isEmpty();
   }
 
+  @Test
+  void theUsageOfASubjectHasThePeriodOfEachRuleAndCountsNothing() {
+    HttpService one = redis("limiter.policies.mail.warn-at", 0.5);
+    HttpService other = redis();
+    String subject = "{\"user\": \"ada\"}";
+    JsonNode unused = write(other, "/limits/mail/usage", subject);
+    assertThat(unused.at("/rules/1"))
+        .isEqualTo(json("{\"rule\": \"9-per-7200s\", \"used\": 0, \"left\": 9}"));
+    Instant before = Instant.now();
+    for (int i = 0; i < 2; i++) {
+      assertThat(call(one, "/routes/mail", "192.0.2.1", "X-User", "ada")).isEqualTo(200);
+    }
+
+    for (int i = 0; i < 3; i++) {
+      JsonNode usage = write(other, "/limits/mail/usage", subject);
+      assertThat(usage.get("policy").asText()).isEqualTo("mail");
+      assertThat(usage.get("subject").asText()).matches(DIGEST);
+      assertThat(usage.get("decidedBy").asText()).isEqualTo("store");
+      JsonNode sliding = usage.at("/rules/0");
+      assertThat(sliding.get("rule").asText()).isEqualTo("3-per-3600s");
+      assertThat(sliding.get("used").asInt()).isEqualTo(2);
+      assertThat(sliding.get("left").asInt()).isEqualTo(1);
+      assertThat(Instant.parse(sliding.get("begin").asText()))
+          .isBetween(before.minusSeconds(3_600), Instant.now().minusSeconds(3_600));
+      assertThat(Instant.parse(sliding.get("end").asText()))
+          .isBetween(before.plusSeconds(3_600), Instant.now().plusSeconds(3_600));
+      JsonNode window = usage.at("/rules/1");
+      assertThat(window.get("used").asInt()).isEqualTo(2);
+      assertThat(window.get("left").asInt()).isEqualTo(7);
+      Instant begin = Instant.parse(window.get("begin").asText());
+      assertThat(begin).isBetween(before, Instant.now());
+      assertThat(Instant.parse(window.get("end").asText())).isEqualTo(begin.plusSeconds(7_200));
+    }
+    assertThat(read(one, "/limits/mail").at("/limits/0/warnAt").asDouble()).isEqualTo(0.5);
+    assertThat(read(other, "/limits/mail").at("/limits/0").has("warnAt")).isFalse();
+    assertThat(log.messages()).as("it is no change").isEmpty();
+  }
+
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void aResetIsSeenByAllInstancesAndAudited(boolean gate) {
@@ -774,7 +813,7 @@ class LimitsEndpointTest {
       serch/look | {} | No policy is named 'serch': did you mean search?
       serch | {"observe": true} | did you mean search?
       search/lok | {} | There is no operation 'lok': did you mean look?
-      search/unknown-operation | {} | There is no operation 'unknown-operation': use one of look, reset, lift-ban, override, end-override
+      search/unknown-operation | {} | There is no operation 'unknown-operation': use one of look, usage, reset, lift-ban, override, end-override
       search/look |  | The body is not a JSON object: send one such as {"user": "ada"}
       search/look | { | The body is not a JSON object
       search/look | [1] | The body is not a JSON object
