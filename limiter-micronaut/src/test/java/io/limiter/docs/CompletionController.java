@@ -51,7 +51,6 @@ class CompletionController {
   }
 
   @Get("/quota")
-  @RateRule(count = 10, time = 60)
   CompletionStage<HttpResponse<?>> quota(@Header("X-Api-Key") String key) {
     return limiter
         .peek(policies.get("completions").forHeader("X-Api-Key", key))

@@ -3,6 +3,7 @@ package io.limiter.test;
 
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.store.LimitStore;
+import io.limiter.micronaut.call.LimitWarnings;
 import io.limiter.micronaut.config.LimiterConfiguration.MemoryConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.limiter.micronaut.redis.LimitStoreFactory;
@@ -39,8 +40,8 @@ final class LimitTestBeans {
   }
 
   @Singleton
-  Limits limits(LimitStore store) {
-    return new Limits(ours(store));
+  Limits limits(LimitStore store, LimitWarnings warnings) {
+    return new Limits(ours(store), warnings);
   }
 
   private static TestStore ours(LimitStore store) {
@@ -96,12 +97,12 @@ final class LimitTestBeans {
   @Requires(property = LimitTestProperties.STORE)
   static final class OneTestAtATime implements TestExecutionListener {
 
-    private final TestStore store;
+    private final Limits limits;
     private @Nullable String running; // guarded by this
     private @Nullable Thread runner; // of that test; guarded by this
 
-    OneTestAtATime(LimitStore store) {
-      this.store = ours(store);
+    OneTestAtATime(Limits limits) {
+      this.limits = limits;
     }
 
     @Override
@@ -112,7 +113,7 @@ final class LimitTestBeans {
             "%s begins while %s runs: both would count in the same application, so annotate the class with @Execution(ExecutionMode.SAME_THREAD). Classes may run in parallel"
                 .formatted(name, running));
       }
-      store.forget();
+      limits.reset();
       running = name;
       runner = Thread.currentThread();
     }
@@ -129,7 +130,7 @@ final class LimitTestBeans {
     @Override
     public synchronized void afterTestClass(TestContext test) {
       if (running == null) {
-        store.forget();
+        limits.reset();
       }
     }
 

@@ -4,6 +4,7 @@ package io.limiter.test;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.limiter.core.Verdict;
+import io.limiter.micronaut.call.LimitWarnings;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.micronaut.core.async.publisher.Publishers;
 import io.micronaut.core.convert.ConversionService;
@@ -54,14 +55,16 @@ public final class Limits {
   private static final long LONGEST_SECONDS = 10;
 
   private final TestStore store;
+  private final LimitWarnings warnings;
   private final List<Integer> expected;
 
-  Limits(TestStore store) {
-    this(store, List.of());
+  Limits(TestStore store, LimitWarnings warnings) {
+    this(store, warnings, List.of());
   }
 
-  private Limits(TestStore store, List<Integer> expected) {
+  private Limits(TestStore store, LimitWarnings warnings, List<Integer> expected) {
     this.store = store;
+    this.warnings = warnings;
     this.expected = expected;
   }
 
@@ -72,7 +75,7 @@ public final class Limits {
    * @param statuses 400 to 599
    */
   public Limits expecting(int... statuses) {
-    return new Limits(store, Arrays.stream(statuses).boxed().toList());
+    return new Limits(store, warnings, Arrays.stream(statuses).boxed().toList());
   }
 
   /**
@@ -113,6 +116,7 @@ public final class Limits {
    */
   public void reset() {
     store.forget();
+    warnings.forget();
   }
 
   private static Callable<?> returning(Executable call) {

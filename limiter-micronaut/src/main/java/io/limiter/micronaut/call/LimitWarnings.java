@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.call;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.RuleVerdict;
@@ -8,12 +11,10 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.core.annotation.Internal;
-import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.LongSupplier;
 
 /**
  * Reports subjects that come near a limit, once for each rule and period: until the end of the
@@ -53,36 +54,37 @@ public final class LimitWarnings {
   private record Warned(String tag, String rule) {}
 
   private final List<WarningListener> listeners;
-  private final LongSupplier nanos;
-
-  /** When the periods end for which subjects were reported; oldest report first. */
-  private final Map<Warned, Long> ends = new LinkedHashMap<>();
-
-  @Inject
-  LimitWarnings(List<WarningListener> listeners) {
-    this(listeners, System::nanoTime);
-  }
 
   /**
-   * @param nanos a monotonic clock in nanoseconds
+   * When the periods end for which subjects were reported, in microseconds on the clock of the
+   * store; oldest report first.
    */
-  LimitWarnings(List<WarningListener> listeners, LongSupplier nanos) {
+  private final Map<Warned, Long> ends = new LinkedHashMap<>();
+
+  LimitWarnings(List<WarningListener> listeners) {
     this.listeners = List.copyOf(listeners);
-    this.nanos = nanos;
   }
 
   /** A call was decided by a plan that {@linkplain LimitPlan#warns warns}. */
   void decided(LimitPlan plan, LimitRequest asked, Verdict verdict) {
-    List<RuleVerdict> rules = verdict.rules();
-    for (int r = 0; r < rules.size(); r++) {
-      RuleVerdict rule = rules.get(r);
+    for (RuleVerdict rule : verdict.rules()) {
       if (rule.nearLimit()) {
-        report(plan, charge(asked, rule.rule()), rule);
+        Charge charge = charge(asked, rule.rule());
+        if (begins(new Warned(charge.key().tag(), rule.rule().name()), verdict, rule)) {
+          report(new Warning(plan.policyOf(rule.rule()).name(), plan.method(), charge, rule));
+        }
       }
     }
   }
 
-  /** The rules of a plan have different names, and keep them under other counts. */
+  /** Forgets what was reported: for a test, whose clock begins again. */
+  public void forget() {
+    synchronized (ends) {
+      ends.clear();
+    }
+  }
+
+  /** The charge of a rule: those of a plan have different names, and keep them with an override. */
   private static Charge charge(LimitRequest asked, Rule near) {
     for (Charge charge : asked.charges()) {
       for (Rule rule : charge.stack().rules()) {
@@ -91,28 +93,26 @@ public final class LimitWarnings {
         }
       }
     }
-    throw new IllegalStateException("No charge of the call has the rule " + near);
+    return asked.charge(0); // a store of the application may have rules of its own
   }
 
-  private void report(LimitPlan plan, Charge charge, RuleVerdict rule) {
-    if (!begins(new Warned(charge.key().tag(), rule.rule().name()), rule)) {
-      return;
-    }
-    Warning warning = new Warning(plan.policyOf(rule.rule()).name(), plan.method(), charge, rule);
+  private void report(Warning warning) {
     for (WarningListener listener : listeners) {
       listener.warned(warning);
     }
   }
 
-  private boolean begins(Warned warned, RuleVerdict rule) {
-    long now = nanos.getAsLong();
+  /** Whether it is the first time in its period. */
+  private boolean begins(Warned warned, Verdict verdict, RuleVerdict rule) {
+    long decided = verdict.decidedAtMicros();
+    long now = decided > 0 ? decided : MILLISECONDS.toMicros(System.currentTimeMillis());
     synchronized (ends) {
       Long end = ends.get(warned);
-      if (end != null && end - now > 0) {
+      if (end != null && now < end) {
         return false;
       }
       ends.remove(warned); // to be the youngest
-      ends.put(warned, now + rule.resetAfter().toNanos());
+      ends.put(warned, now + MICROSECONDS.convert(rule.resetAfter()));
       if (ends.size() > MAX_REMEMBERED) {
         ends.remove(ends.keySet().iterator().next());
       }

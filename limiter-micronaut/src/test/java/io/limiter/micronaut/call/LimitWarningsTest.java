@@ -27,7 +27,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** When a subject near a limit is reported, on a driven clock. */
+/** When a subject near a limit is reported, by the clock of the store. */
 class LimitWarningsTest {
 
   private static final Rule MONTH =
@@ -64,7 +64,7 @@ class LimitWarningsTest {
           false);
 
   private final List<String> warnings = new ArrayList<>();
-  private long nanos = -Duration.ofDays(1).toNanos(); // nanoTime() may be below zero
+  private long micros = 1_700_000_000_000_000L;
 
   private final LimitWarnings near =
       new LimitWarnings(
@@ -75,8 +75,7 @@ class LimitWarningsTest {
                           + ' '
                           + warning.method()
                           + ' '
-                          + warning.rule().rule().name())),
-          () -> nanos);
+                          + warning.rule().rule().name())));
 
   private void call(String who, long leftOfMonth, Duration endOfMonth, long leftOfHour) {
     near.decided(
@@ -87,6 +86,7 @@ class LimitWarningsTest {
                 List.of(
                     verdict(MONTH, leftOfMonth, endOfMonth),
                     verdict(HOUR, leftOfHour, Duration.ofHours(1))))
+            .decidedAtMicros(micros)
             .build());
   }
 
@@ -95,7 +95,7 @@ class LimitWarningsTest {
   }
 
   @Test
-  void eachRuleOfASubjectIsReportedOncePeriod() {
+  void eachRuleOfASubjectIsReportedOnceAPeriod() {
     Duration month = Duration.ofDays(31);
     call("ann", 3, month, 2);
     assertThat(warnings).isEmpty();
@@ -104,14 +104,29 @@ class LimitWarningsTest {
     call("ann", 1, month, 1);
     assertThat(warnings.subList(1, warnings.size())).containsExactly("policy method 5-per-3600s");
 
-    nanos += month.toNanos() - 1;
-    call("ann", 0, Duration.ofNanos(1), 5);
+    micros += month.toSeconds() * 1_000_000 - 1;
+    call("ann", 0, Duration.ofNanos(1_000), 5);
     assertThat(warnings).hasSize(2);
-    nanos++;
+    micros++;
     call("ann", 2, month, 5);
     assertThat(warnings).hasSize(3);
     call("ben", 2, month, 5);
     assertThat(warnings).as("another subject").hasSize(4);
+  }
+
+  /** As of a lease: then it is the time of this process. */
+  @Test
+  void aVerdictOfAnUnknownTimeIsOneOfNow() {
+    micros = 0;
+    call("ann", 0, Duration.ofDays(1), 5);
+    call("ann", 0, Duration.ofDays(1), 5);
+    assertThat(warnings).hasSize(1);
+    micros = (System.currentTimeMillis() + Duration.ofHours(23).toMillis()) * 1_000;
+    call("ann", 0, Duration.ofHours(1), 5);
+    assertThat(warnings).hasSize(1);
+    micros += 2 * 3_600_000_000L;
+    call("ann", 0, Duration.ofDays(1), 5);
+    assertThat(warnings).hasSize(2);
   }
 
   @Test
@@ -133,7 +148,7 @@ class LimitWarningsTest {
   void aReportInANewPeriodIsTheYoungest() {
     call("first", 0, Duration.ofHours(1), 5);
     call("second", 0, Duration.ofDays(31), 5);
-    nanos += Duration.ofHours(1).toNanos();
+    micros += 3_600_000_000L;
     call("first", 0, Duration.ofDays(31), 5);
     for (int i = 1; i < LimitWarnings.MAX_REMEMBERED; i++) {
       call("user " + i, 0, Duration.ofDays(31), 5);
