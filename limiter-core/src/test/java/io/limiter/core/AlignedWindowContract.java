@@ -14,6 +14,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.store.LimitStore;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
@@ -27,6 +28,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Aligned fixed windows, including days on which clocks are changed. */
@@ -41,7 +43,7 @@ public interface AlignedWindowContract extends StoreHarness {
   }
 
   private void assertEndsIn(LimitRequest call, Duration rest) {
-    acquire(3, call);
+    acquire((int) remaining(call), call);
     assertRetryAfterIsExact(call, rest);
     assertThat(remaining(call)).isEqualTo(2);
   }
@@ -267,6 +269,158 @@ public interface AlignedWindowContract extends StoreHarness {
       }
     }
     assertThat(times).hasSizeGreaterThan(900);
+  }
+
+  private static LimitRequest billed(CalendarPeriod each, String zone, LocalDate day) {
+    Alignment calendar = Alignment.to(ZoneId.of(zone)).each(each);
+    return call(FixedWindowRule.of(3, Duration.ofDays(1)).alignedTo(calendar.forSubject(day)));
+  }
+
+  private static LimitRequest billed(int day) {
+    return billed(CalendarPeriod.MONTH, "UTC", LocalDate.of(2024, 1, day));
+  }
+
+  @Test
+  default void aSubjectHasMonthsFromItsBillingDay() {
+    at("2023-01-31T00:00:00Z");
+    assertEndsIn(billed(31), Duration.ofDays(28));
+    acquire(2, billed(31));
+    assertRetryAfterIsExact(billed(31), Duration.ofDays(31)); // March 31
+  }
+
+  @Test
+  default void daysThatBeginTheSamePeriodsAreEqual() {
+    assertThat(billed(CalendarPeriod.WEEK, "UTC", LocalDate.of(2026, 11, 27)))
+        .isEqualTo(billed(CalendarPeriod.WEEK, "UTC", LocalDate.of(2024, 1, 5)))
+        .isNotEqualTo(billed(CalendarPeriod.WEEK, "UTC", LocalDate.of(2026, 11, 28)));
+    assertThat(billed(CalendarPeriod.MONTH, "UTC", LocalDate.of(2025, 7, 31)))
+        .isEqualTo(billed(31));
+    assertThat(billed(CalendarPeriod.QUARTER, "UTC", LocalDate.of(2025, 8, 31)))
+        .isEqualTo(billed(CalendarPeriod.QUARTER, "UTC", LocalDate.of(2019, 5, 31)))
+        .isNotEqualTo(billed(CalendarPeriod.QUARTER, "UTC", LocalDate.of(2025, 7, 31)));
+    assertThat(billed(CalendarPeriod.YEAR, "UTC", LocalDate.of(2020, 2, 29)))
+        .isEqualTo(billed(CalendarPeriod.YEAR, "UTC", LocalDate.of(2024, 2, 29)))
+        .isNotEqualTo(billed(CalendarPeriod.YEAR, "UTC", LocalDate.of(2023, 2, 28)));
+  }
+
+  @Test
+  default void anotherBillingDayEndsNoPeriodEarly() {
+    at("2024-11-01T00:00:00Z");
+    acquire(2, billed(1));
+    at("2024-11-10T00:00:00Z");
+    assertEndsIn(billed(20), Duration.ofDays(40)); // with the 20th of December
+  }
+
+  @Test
+  default void aBillingDayThatIsTodayEachDayIsNoWayToMore() {
+    at("2024-11-01T12:00:00Z");
+    int admitted = 0;
+    for (int day = 1; day <= 30; day++) {
+      admitted += acquire(billed(day)).allowed() ? 1 : 0;
+      advance(Duration.ofDays(1));
+    }
+    assertThat(admitted).isEqualTo(3);
+    assertAllowed(billed(1)); // December 1
+  }
+
+  /** What was refunded leaves the period where it was: a new one might begin earlier. */
+  @Test
+  default void aPeriodThatIsUnusedAgainStaysWhereItBegan() {
+    at("2024-11-01T00:00:00Z");
+    assertThat(refund(acquire(billed(1)))).isEqualTo(1);
+    acquire(3, billed(20));
+    at("2024-11-20T00:00:00Z");
+    assertLimited(billed(20));
+  }
+
+  @Test
+  default void aLeaseEndsAtMidnightWhereAnotherBillingDayMayBeginAPeriod() {
+    at("2024-11-01T00:00:00Z");
+    acquire(billed(1));
+    at("2024-12-14T23:59:57Z");
+    LimitStore.Grant grant =
+        store().lease(billed(31).withCost(2), SECOND.multipliedBy(10)).toCompletableFuture().join();
+    assertThat(grant.micros()).isEqualTo(3_000_000);
+    assertThat(remaining(billed(31))).isZero();
+    advance(SECOND.multipliedBy(3));
+    assertThat(remaining(billed(15))).isEqualTo(3);
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "DAY")
+  default void betweenTwoBeginningsOfASubjectIsAWholePeriodWhateverItsDays(CalendarPeriod each) {
+    for (String zone : List.of("Europe/Berlin", "America/Santiago", "Australia/Lord_Howe")) {
+      Random random = new Random(each.ordinal() + 31L * zone.hashCode());
+      at(Instant.parse("2019-01-01T00:00:00Z").plus(Duration.ofHours(random.nextInt(9_000))));
+      LocalDate day = LocalDate.of(2024, 1, 31);
+      String who = each + zone;
+      long begin = 0;
+      long used = 0;
+      List<Long> begins = new ArrayList<>();
+      List<Long> times = new ArrayList<>();
+      for (int step = 0; step < 600; step++) {
+        if (random.nextInt(3) == 0) { // today, tomorrow, or any day
+          LocalDate today = now().atZone(ZoneId.of(zone)).toLocalDate();
+          day = today.plusDays(List.of(0, 1, random.nextInt(366)).get(random.nextInt(3)));
+        }
+        Rule rule = billed(each, zone, day).charge(0).stack().rules().get(0);
+        ZoneWindows windows =
+            new ZoneWindows(((FixedWindowRule) rule).alignment().orElseThrow(), rule.window());
+        long time = micros(Instant.EPOCH, now());
+        long whole = windows.begin(windows.begin(time) - 1);
+        boolean begun =
+            begin > whole + micros(Instant.EPOCH, Instant.EPOCH.plus(HOUR.multipliedBy(2)));
+        long expected = begun ? used : 0;
+        Verdict verdict = acquire(call(who, rule));
+        RuleVerdict read = verdict.rules().get(0);
+        assertThat(verdict.allowed()).as("%s at %s", rule, now()).isEqualTo(expected < 3);
+        if (verdict.allowed()) {
+          begin = begun ? begin : windows.begin(time);
+          used = expected + 1;
+          times.add(time);
+          if (!begun) {
+            begins.add(begin);
+          }
+        }
+        assertThat(read.remaining()).as("%s at %s", rule, now()).isEqualTo(3 - used);
+        // The next call is often the first of the next period, or the last of this one.
+        Duration rest = read.resetAfter();
+        advance(
+            switch (random.nextInt(4)) {
+              case 0 -> rest;
+              case 1 -> rest.minus(TICK);
+              case 2 -> Duration.ofDays(1);
+              default -> Duration.ofHours(random.nextInt(1 + (int) each.longest().toHours() / 4));
+            });
+      }
+      assertThat(begins).hasSizeGreaterThan(60);
+      ZoneId where = ZoneId.of(zone);
+      for (int i = 1; i < begins.size(); i++) {
+        LocalDateTime last = LocalDateTime.ofInstant(instant(begins.get(i - 1)), where);
+        LocalDateTime next = LocalDateTime.ofInstant(instant(begins.get(i)), where);
+        // A month from the 31st on is shorter if it ends on the last day of a shorter month.
+        assertThat(next.plusHours(2)).isAfterOrEqualTo(shortest(each, last));
+      }
+      for (int i = 6; i < times.size(); i++) {
+        LocalDateTime first = LocalDateTime.ofInstant(instant(times.get(i - 6)), where);
+        LocalDateTime last = LocalDateTime.ofInstant(instant(times.get(i)), where);
+        assertThat(last.plusHours(2)).as("seven calls").isAfter(shortest(each, first));
+      }
+    }
+  }
+
+  private static Instant instant(long micros) {
+    return Instant.EPOCH.plus(micros, ChronoUnit.MICROS);
+  }
+
+  private static LocalDateTime shortest(CalendarPeriod each, LocalDateTime time) {
+    return switch (each) {
+      case DAY -> time.plusDays(1);
+      case WEEK -> time.plusDays(7);
+      case MONTH -> time.plusMonths(1);
+      case QUARTER -> time.plusMonths(3);
+      case YEAR -> time.plusYears(1);
+    };
   }
 
   @Test

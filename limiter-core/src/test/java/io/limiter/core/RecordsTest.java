@@ -107,6 +107,14 @@ class RecordsTest {
                     Optional.of(Alignment.to(zone).each(CalendarPeriod.MONTH))),
             "The rule 'r' has windows of the calendar of PT720H: use PT744H for each month"),
         rejected(
+            () -> week.alignedTo(Alignment.to(zone).forSubject(monday.toLocalDate())),
+            "The rule '1-per-604800s' has windows that begin on a day of each subject: use a week, a month, a quarter or a year of the calendar"),
+        rejected(
+            () ->
+                week.alignedTo(
+                    Alignment.to(zone).each(CalendarPeriod.DAY).forSubject(monday.toLocalDate())),
+            "The rule '1-per-604800s' has windows that begin on a day of each subject: use a week, a month, a quarter or a year of the calendar"),
+        rejected(
             () -> week.alignedTo(Alignment.to(zone).from(monday.plusNanos(1))),
             "The rule '1-per-604800s' has the anchor 2024-01-01T00:00:00.000000001: use whole microseconds"),
         rejected(

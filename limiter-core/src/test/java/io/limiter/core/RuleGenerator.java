@@ -18,6 +18,7 @@ import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
@@ -186,9 +187,12 @@ public final class RuleGenerator {
       CalendarPeriod each = all[random.nextInt(all.length)];
       LocalDateTime anchor = LocalDateTime.of(2024, 1, 1, 0, 0).plusHours(random.nextInt(9_000));
       FixedWindowRule made = FixedWindowRule.aligned(count, each, where);
-      return random.nextBoolean()
-          ? made
-          : made.alignedTo(made.alignment().orElseThrow().from(anchor));
+      Alignment by = made.alignment().orElseThrow();
+      return switch (random.nextInt(3)) {
+        case 0 -> made;
+        case 1 -> made.alignedTo(by.from(anchor));
+        default -> each == CalendarPeriod.DAY ? made : made.alignedTo(by.forSubject(day()));
+      };
     }
     if (random.nextInt(3) > 0) {
       return FixedWindowRule.aligned(count, Duration.ofSeconds(pick(ALIGNED_SECONDS)), where);
@@ -205,10 +209,17 @@ public final class RuleGenerator {
       long count = Math.max(1, Math.min(rule.count(), MOST) + random.nextInt(7) - 3);
       made.add(random.nextBoolean() ? rule : requeued(recounted(rule, count)));
     }
+    if (random.nextBoolean()) {
+      made = new ArrayList<>(RuleStack.of(made).forSubject(day()).rules());
+    }
     if (random.nextInt(4) == 0) {
       Collections.shuffle(made, random);
     }
     return withBan(RuleStack.of(made).withCounting(stack.counting()));
+  }
+
+  private LocalDate day() {
+    return LocalDate.of(2023, 1, 1).plusDays(random.nextInt(800));
   }
 
   /** The same departures, with another queue. */

@@ -96,7 +96,7 @@ final class CellEvaluation {
   long leaseMicros() {
     long micros = leaseMicros;
     for (Cell cell : taken) {
-      micros = Math.min(micros, cell.spendableUntilMicros() - nowMicros);
+      micros = Math.min(micros, cell.spendableUntilMicros(nowMicros) - nowMicros);
     }
     return micros;
   }

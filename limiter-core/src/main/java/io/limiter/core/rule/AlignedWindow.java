@@ -46,16 +46,45 @@ public record AlignedWindow(long startMicros, long endMicros) {
   }
 
   /**
-   * When periods of the calendar begin: the one before that which contains a time, that one, and
+   * Returns the window that began at a time, unless it has ended; then the one that contains
+   * another time. It ends with the first beginning that is a whole period later. Tables of time
+   * zones may differ by hours: then a period is that much shorter.
+   *
+   * @param toleranceMicros by how much they may differ
+   */
+  public static AlignedWindow begunAt(
+      long startMicros,
+      Alignment alignment,
+      Duration window,
+      long toleranceMicros,
+      long nowMicros) {
+    ZoneRules zone = alignment.zone().getRules();
+    LocalDateTime anchor = alignment.anchor().orElseThrow();
+    CalendarPeriod calendar = alignment.calendar().orElseThrow();
+    long before = indexOf(zone, anchor, calendar, startMicros - toleranceMicros - 1);
+    long endMicros = beginMicros(zone, anchor, calendar, before + 2);
+    return nowMicros < endMicros
+        ? new AlignedWindow(startMicros, endMicros)
+        : of(alignment, window, nowMicros);
+  }
+
+  /** The next midnight of a zone. */
+  public static long midnightAfter(long nowMicros, Alignment alignment) {
+    Alignment days = Alignment.to(alignment.zone()).each(CalendarPeriod.DAY);
+    return of(days, CalendarPeriod.DAY.longest(), nowMicros).endMicros;
+  }
+
+  /**
+   * When periods of the calendar begin: the two before that which contains a time, that one, and
    * the next two.
    */
   public static long[] begins(Alignment alignment, CalendarPeriod calendar, long nowMicros) {
     ZoneRules zone = alignment.zone().getRules();
     LocalDateTime anchor = alignment.anchor().orElse(CALENDAR_EPOCH);
     long index = indexOf(zone, anchor, calendar, nowMicros);
-    long[] begins = new long[4];
-    for (int i = 0; i < 4; i++) {
-      begins[i] = beginMicros(zone, anchor, calendar, index - 1 + i);
+    long[] begins = new long[5];
+    for (int i = 0; i < begins.length; i++) {
+      begins[i] = beginMicros(zone, anchor, calendar, index - 2 + i);
     }
     return begins;
   }

@@ -2,8 +2,10 @@
 package io.limiter.core.rule;
 
 import java.time.Duration;
+import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.Locale;
 
 /** A period of the calendar of a time zone, for windows that follow one another without a gap. */
@@ -13,6 +15,9 @@ public enum CalendarPeriod {
   MONTH(ChronoUnit.MONTHS, 1, 31),
   QUARTER(ChronoUnit.MONTHS, 3, 92),
   YEAR(ChronoUnit.YEARS, 1, 366);
+
+  /** A Monday with which a month, a quarter and a leap year begin. */
+  static final LocalDate EPOCH = LocalDate.of(2024, 1, 1);
 
   private final ChronoUnit unit;
   private final int units;
@@ -38,6 +43,23 @@ public enum CalendarPeriod {
    */
   public LocalDateTime begin(LocalDateTime anchor, long index) {
     return anchor.plus(index * units, unit);
+  }
+
+  /**
+   * The day of 2024 that begins the same periods as a day, so that days that begin the same ones
+   * are equal: the 31 of a {@link #MONTH}, the 7 of a {@link #WEEK}.
+   */
+  LocalDate beginning(LocalDate day) {
+    return switch (this) {
+      case DAY -> EPOCH;
+      case WEEK -> EPOCH.plusDays(day.getDayOfWeek().getValue() - 1);
+      case MONTH -> EPOCH.withDayOfMonth(day.getDayOfMonth());
+      // January, May and March have 31 days, and are in different months of their quarters.
+      case QUARTER ->
+          LocalDate.of(
+              2024, List.of(1, 5, 3).get((day.getMonthValue() - 1) % 3), day.getDayOfMonth());
+      case YEAR -> day.withYear(2024);
+    };
   }
 
   /** The index of the period that contains a local time. */

@@ -2,6 +2,7 @@
 package io.limiter.core.rule;
 
 import java.time.Duration;
+import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
@@ -61,9 +62,17 @@ public record FixedWindowRule(
     return new FixedWindowRule(name, count, length, Optional.of(other));
   }
 
+  /** Whether its windows begin on a day of each subject, see {@link Alignment#forSubject}. */
+  public boolean isBySubject() {
+    return alignment.filter(Alignment::bySubject).isPresent();
+  }
+
+  /** The day with which a subject's periods begin may change, and is not part of it. */
   @Override
   public String shape() {
-    return "fixed %s %s".formatted(window, alignment);
+    return "fixed %s %s"
+        .formatted(
+            window, alignment.map(by -> by.bySubject() ? by.forSubject(CalendarPeriod.EPOCH) : by));
   }
 
   /** Its window. */
@@ -89,9 +98,14 @@ public record FixedWindowRule(
    * @param anchor a local time at which a window begins; midnight if empty, and the beginning of a
    *     year and a week if it is a calendar. Required for windows that do not divide a day
    * @param calendar if windows are periods of the calendar
+   * @param bySubject whether the anchor is that of one subject, and may change, see {@link
+   *     #forSubject}
    */
   public record Alignment(
-      ZoneId zone, Optional<LocalDateTime> anchor, Optional<CalendarPeriod> calendar) {
+      ZoneId zone,
+      Optional<LocalDateTime> anchor,
+      Optional<CalendarPeriod> calendar,
+      boolean bySubject) {
 
     /**
      * The longest window that can be aligned: a longer one might contain two changes of the clock.
@@ -102,7 +116,7 @@ public record FixedWindowRule(
 
     /** Windows that begin at midnight and follow one another from there. */
     public static Alignment to(ZoneId zone) {
-      return new Alignment(zone, Optional.empty(), Optional.empty());
+      return new Alignment(zone, Optional.empty(), Optional.empty(), false);
     }
 
     /**
@@ -112,7 +126,7 @@ public record FixedWindowRule(
      * Alignment.to(zone).each(MONTH).from(LocalDateTime.of(2024, 1, 31, 0, 0))}.
      */
     public Alignment from(LocalDateTime beginning) {
-      return new Alignment(zone, Optional.of(beginning), calendar);
+      return new Alignment(zone, Optional.of(beginning), calendar, false);
     }
 
     /**
@@ -121,10 +135,30 @@ public record FixedWindowRule(
      * ends with the next.
      */
     public Alignment each(CalendarPeriod period) {
-      return new Alignment(zone, anchor, Optional.of(period));
+      return new Alignment(zone, anchor, Optional.of(period), bySubject);
+    }
+
+    /**
+     * Returns periods of the calendar that begin on a day of one subject, such as its billing day,
+     * at midnight. Of a week its day of the week counts, of a month its day of the month, of a
+     * quarter its month in the quarter, too.
+     *
+     * <p>It is not part of the shape: a subject with another day goes on from what it has used. The
+     * period that it has begun ends with the first beginning by the new day that is a whole period
+     * later. So a day that changes, however often, is no way to more: between two beginnings there
+     * is a whole period of the calendar.
+     */
+    public Alignment forSubject(LocalDate day) {
+      LocalDate beginning = calendar.map(each -> each.beginning(day)).orElse(day);
+      return new Alignment(zone, Optional.of(beginning.atStartOfDay()), calendar, true);
     }
 
     void requireFits(String rule, Duration window) {
+      if (bySubject && calendar.filter(each -> each != CalendarPeriod.DAY).isEmpty()) {
+        throw new IllegalArgumentException(
+            "The rule '%s' has windows that begin on a day of each subject: use a week, a month, a quarter or a year of the calendar"
+                .formatted(rule));
+      }
       if (calendar.isPresent() && !window.equals(calendar.get().longest())) {
         throw new IllegalArgumentException(
             "The rule '%s' has windows of the calendar of %s: use %s for each %s"

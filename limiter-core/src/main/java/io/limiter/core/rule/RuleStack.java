@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.util.Base64;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -258,6 +259,21 @@ public final class RuleStack {
   }
 
   /**
+   * Returns these rules for a subject whose periods begin on a day, as {@link
+   * FixedWindowRule.Alignment#forSubject} states. Rules with other windows stay as they are.
+   */
+  public RuleStack forSubject(LocalDate day) {
+    List<Rule> theirs = rules.stream().map(rule -> forSubject(rule, day)).toList();
+    return new RuleStack(theirs, ban, counting, lease, warnAt);
+  }
+
+  private static Rule forSubject(Rule rule, LocalDate day) {
+    return rule instanceof FixedWindowRule fixed && fixed.isBySubject()
+        ? fixed.alignedTo(fixed.alignment().orElseThrow().forSubject(day))
+        : rule;
+  }
+
+  /**
    * How much longer the state is needed because of the ban: otherwise a subject whose bucket does
    * not start full would be new again after the ban, and denied again. 0 if there is no such
    * bucket.
@@ -316,8 +332,9 @@ public final class RuleStack {
    *
    * <p>The shape is what gives the stored numbers their meaning: of each rule its algorithm and its
    * window; of a token bucket only the interval, of an aligned window also its zone, anchor and
-   * calendar, * and of a {@link CustomRule} the name of its algorithm, its parameters and its
-   * memory. The count, the refill, the name and the order of rules, and the ban are not part of it.
+   * calendar, but not the anchor of one subject, and of a {@link CustomRule} the name of its
+   * algorithm, its parameters and its memory. The count, the refill, the name and the order of
+   * rules, and the ban are not part of it.
    */
   public String name() {
     String known = name;

@@ -127,8 +127,10 @@ public interface Cell {
   /**
    * When the period ends in which the units of this cell were taken: a lease ends with it, so that
    * no unit is spent in a period that does not count it. {@link Long#MAX_VALUE} without periods.
+   *
+   * @param nowMicros when they were taken
    */
-  default long spendableUntilMicros() {
+  default long spendableUntilMicros(long nowMicros) {
     return Long.MAX_VALUE;
   }
 

@@ -16,6 +16,7 @@ public enum CellAlgorithm {
   FIXED_WINDOW(2, "fixed-window", WindowCell::unused),
   ALIGNED_WINDOW(3, "fixed-window", WindowCell::unused),
   CALENDAR_WINDOW(7, "fixed-window", WindowCell::unused),
+  ANCHORED_WINDOW(8, "fixed-window", WindowCell::unused),
   SLIDING_COUNTER(1, "sliding-counter", CounterCell::unused),
   INTERVAL_BUCKET(5, "interval-bucket", IntervalCell::unused),
   LEAKY_BUCKET(6, "leaky-bucket", LeakyCell::unused),

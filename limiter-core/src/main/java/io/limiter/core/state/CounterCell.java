@@ -129,7 +129,7 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
   }
 
   @Override
-  public long spendableUntilMicros() {
+  public long spendableUntilMicros(long nowMicros) {
     return startMicros + windowMicros;
   }
 

@@ -114,7 +114,7 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long u
   }
 
   @Override
-  public long spendableUntilMicros() {
+  public long spendableUntilMicros(long nowMicros) {
     return lastMicros + MICROSECONDS.convert(rule.interval());
   }
 

@@ -43,9 +43,11 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
     return rule.alignment()
         .map(
             by ->
-                by.calendar().isPresent()
-                    ? CellAlgorithm.CALENDAR_WINDOW
-                    : CellAlgorithm.ALIGNED_WINDOW)
+                by.calendar().isEmpty()
+                    ? CellAlgorithm.ALIGNED_WINDOW
+                    : by.bySubject()
+                        ? CellAlgorithm.ANCHORED_WINDOW
+                        : CellAlgorithm.CALENDAR_WINDOW)
         .orElse(CellAlgorithm.FIXED_WINDOW);
   }
 
@@ -58,7 +60,17 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
     Alignment alignment = rule.alignment().get();
     if (alignment.calendar().isPresent()) {
       long[] begins = AlignedWindow.begins(alignment, alignment.calendar().get(), wallMicros);
-      return Cell.doubles(rule.count(), begins[0], begins[1], begins[2], begins[3]);
+      return alignment.bySubject()
+          ? Cell.doubles(
+              rule.count(),
+              begins[1],
+              begins[2],
+              begins[3],
+              begins[4],
+              begins[0] + CLOCK_CHANGES_MICROS,
+              begins[1] + CLOCK_CHANGES_MICROS,
+              begins[2] + CLOCK_CHANGES_MICROS)
+          : Cell.doubles(rule.count(), begins[1], begins[2], begins[3], begins[4]);
     }
     long phase = Math.floorMod(AlignedWindow.anchorMicros(alignment), windowMicros);
     ZoneChange change = ZoneChange.nearest(alignment.zone(), wallMicros);
@@ -89,6 +101,16 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
       return new WindowCell(
           rule, startMicros, startMicros + MICROSECONDS.convert(rule.window()), units);
     }
+    if (rule.isBySubject()) {
+      AlignedWindow known =
+          AlignedWindow.begunAt(
+              startMicros, rule.alignment().get(), rule.window(), CLOCK_CHANGES_MICROS, nowMicros);
+      return new WindowCell(
+          rule,
+          known.startMicros(),
+          known.endMicros(),
+          known.startMicros() == startMicros ? units : 0);
+    }
     AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
     return new WindowCell(
         rule,
@@ -100,29 +122,45 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
   @Override
   public Cell used(
       Rule reading, long units, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
+    long ends = nowMicros + resetsAfterMicros;
+    if (rule.isBySubject()
+        && begun(nowMicros).endMicros < ends) { // it has lasted since another day
+      return started(nowMicros, nowMicros, units);
+    }
     if (rule.alignment().isPresent()) {
       return Cell.super.used(reading, units, nowMicros, returnsAfterMicros, resetsAfterMicros);
     }
-    long ends = nowMicros + resetsAfterMicros;
     return new WindowCell(rule, ends - MICROSECONDS.convert(rule.window()), ends, units);
   }
 
   @Override
   public long memoryMicros() {
-    long changesMicros =
-        switch (algorithm()) {
-          case ALIGNED_WINDOW -> CLOCK_CHANGES_MICROS;
-          case CALENDAR_WINDOW -> DATE_CHANGES_MICROS;
-          default -> 0;
-        };
-    return MICROSECONDS.convert(rule.window()) + changesMicros;
+    long windowMicros = MICROSECONDS.convert(rule.window());
+    return switch (algorithm()) {
+      case ALIGNED_WINDOW -> windowMicros + CLOCK_CHANGES_MICROS;
+      case CALENDAR_WINDOW -> windowMicros + DATE_CHANGES_MICROS;
+      case ANCHORED_WINDOW -> 2 * windowMicros + DATE_CHANGES_MICROS; // for any other day
+      default -> windowMicros;
+    };
   }
 
   @Override
   public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
     WindowCell cell =
-        used > 0 && startMicros <= nowMicros && nowMicros < endMicros ? this : begun(nowMicros);
+        rule.isBySubject()
+            ? under((FixedWindowRule) reading, nowMicros)
+            : used > 0 && startMicros <= nowMicros && nowMicros < endMicros
+                ? this
+                : begun(nowMicros);
     return new Windowed(cell, reading.count(), nowMicros, cost, mode);
+  }
+
+  /** The day on which the subject's periods begin may have changed, and with it the end. */
+  private WindowCell under(FixedWindowRule reading, long nowMicros) {
+    WindowCell unused = new WindowCell(reading, 0, 0, 0);
+    return startMicros > 0 && startMicros <= nowMicros
+        ? unused.started(nowMicros, startMicros, used)
+        : unused.begun(nowMicros);
   }
 
   private WindowCell begun(long nowMicros) {
@@ -155,12 +193,15 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
 
   @Override
   public long neededUntilMicros() {
-    return endMicros;
+    return rule.isBySubject() ? startMicros + memoryMicros() : endMicros;
   }
 
+  /** By another day the period of a subject may end earlier, but only at midnight. */
   @Override
-  public long spendableUntilMicros() {
-    return endMicros;
+  public long spendableUntilMicros(long nowMicros) {
+    return rule.isBySubject()
+        ? Math.min(endMicros, AlignedWindow.midnightAfter(nowMicros, rule.alignment().get()))
+        : endMicros;
   }
 
   @Override

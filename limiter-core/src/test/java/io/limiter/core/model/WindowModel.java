@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.model;
 
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.Rule;
 import java.util.ArrayList;
 import java.util.List;
 
 /** A fixed window: the units taken in it, with their times. */
 final class WindowModel extends CellModel {
+
+  private static final long TWO_HOURS = 7_200_000_000L;
 
   private record Taken(long stamp, long units) {}
 
@@ -37,8 +41,10 @@ final class WindowModel extends CellModel {
   void proceed(Rule reading, long time) {
     count = reading.count();
     now = time;
-    if (rule.alignment().isPresent()) {
-      ZoneWindows windows = new ZoneWindows(rule.alignment().get(), rule.window());
+    if (rule.isBySubject()) {
+      proceed(windows((FixedWindowRule) reading));
+    } else if (rule.alignment().isPresent()) {
+      ZoneWindows windows = windows(rule);
       if (begin != windows.begin(now)) {
         taken.clear();
       }
@@ -51,13 +57,34 @@ final class WindowModel extends CellModel {
     }
   }
 
+  private static ZoneWindows windows(FixedWindowRule rule) {
+    return new ZoneWindows(rule.alignment().orElseThrow(), rule.window());
+  }
+
+  /** The window lasts until a whole period of these has passed since it began. */
+  private void proceed(ZoneWindows windows) {
+    end = windows.end(now);
+    if (begin == 0 || begin <= windows.begin(windows.begin(now) - 1) + TWO_HOURS) {
+      taken.clear();
+      begin = windows.begin(now);
+    }
+    while (begin > windows.begin(end - 1) + TWO_HOURS) {
+      end = windows.end(end);
+    }
+  }
+
   private long used() {
     return taken.stream().mapToLong(Taken::units).sum();
   }
 
+  /** By another anchor the period may end at any midnight. */
   @Override
   long end() {
-    return end;
+    if (!rule.isBySubject()) {
+      return end;
+    }
+    Alignment days = Alignment.to(rule.alignment().orElseThrow().zone()).each(CalendarPeriod.DAY);
+    return Math.min(end, new ZoneWindows(days, rule.window()).end(now));
   }
 
   @Override

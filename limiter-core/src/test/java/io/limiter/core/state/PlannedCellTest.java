@@ -18,6 +18,7 @@ import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
@@ -120,6 +121,34 @@ class PlannedCellTest {
     assertThat(cell.memoryMicros()).isEqualTo(32 * 24 * HOUR);
   }
 
+  /**
+   * Also when a window began that ends with the first three; tables of zones may differ by hours.
+   */
+  @Test
+  void aPeriodOfASubjectGetsTheWholePeriodsBefore() {
+    Rule monthly =
+        FixedWindowRule.of(10, SECOND)
+            .alignedTo(
+                FixedWindowRule.Alignment.to(ZoneId.of("Europe/Berlin"))
+                    .each(CalendarPeriod.MONTH)
+                    .forSubject(LocalDate.of(2020, 10, 31)));
+    Cell cell = Cell.unused(monthly);
+
+    assertThat(cell.algorithm()).isEqualTo(CellAlgorithm.ANCHORED_WINDOW);
+    assertThat(cell.isZoned()).isTrue();
+    assertThat(cell.plan(monthly, micros("2024-03-31T22:00:00Z")))
+        .containsExactly(
+            10,
+            micros("2024-02-28T23:00:00Z"),
+            micros("2024-03-30T23:00:00Z"),
+            micros("2024-04-29T22:00:00Z"),
+            micros("2024-05-30T22:00:00Z"),
+            micros("2024-01-31T01:00:00Z"),
+            micros("2024-02-29T01:00:00Z"),
+            micros("2024-03-31T01:00:00Z"));
+    assertThat(cell.memoryMicros()).isEqualTo(63 * 24 * HOUR);
+  }
+
   private static long micros(String time) {
     return Instant.parse(time).getEpochSecond() * 1_000_000;
   }
@@ -144,7 +173,7 @@ class PlannedCellTest {
   void algorithmsHaveNumbersOfTheirOwn() {
     assertThat(CellAlgorithm.values())
         .extracting(CellAlgorithm::number)
-        .containsExactly(4, 2, 3, 7, 1, 5, 6, 64);
+        .containsExactly(4, 2, 3, 7, 8, 1, 5, 6, 64);
   }
 
   @Test

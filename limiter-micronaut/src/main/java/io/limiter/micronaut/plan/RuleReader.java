@@ -368,7 +368,7 @@ public final class RuleReader {
             || zone.isPresent()
             || anchor.isPresent()
             || calendar.isPresent()
-        ? Optional.of(new Alignment(zone.orElseGet(configuration::zone), anchor, calendar))
+        ? Optional.of(new Alignment(zone.orElseGet(configuration::zone), anchor, calendar, false))
         : Optional.empty();
   }
 

@@ -211,7 +211,7 @@ final class ChargeReply {
   long leaseMicros() {
     long micros = leaseMicros;
     for (CellReadout cell : cells) {
-      micros = Math.min(micros, cell.taken().spendableUntilMicros() - nowMicros);
+      micros = Math.min(micros, cell.taken().spendableUntilMicros(nowMicros) - nowMicros);
     }
     return micros;
   }
