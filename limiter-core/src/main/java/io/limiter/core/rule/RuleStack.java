@@ -223,6 +223,11 @@ public final class RuleStack {
     return new RuleStack(rules, Optional.of(other), counting, lease, warnAt);
   }
 
+  /** Returns these rules without a ban; their state is the same. */
+  public RuleStack withoutBan() {
+    return ban.isEmpty() ? this : new RuleStack(rules, Optional.empty(), counting, lease);
+  }
+
   /**
    * Returns these rules with another counting. Each call takes its units when it begins, and {@code
    * Reservation.settle} gives them back if its completion does not count.

@@ -111,10 +111,19 @@ public @interface RateLimiter {
    * A bean of yours that computes the cost of a call from its result; {@link #cost} is then an
    * estimate, which the call takes at first. When the call ends, units taken in excess are
    * refunded, and missing units are taken even beyond the rules' limits, so that later calls wait
-   * for them. For a call that fails the estimate stays. None by default; not for methods that
-   * stream.
+   * for them. For a call that fails the estimate stays. None by default.
+   *
+   * <p>For a method that streams, the bean computes the cost of each item. The stream takes the
+   * estimate first and further units in steps while it runs, and gives back at its end what it has
+   * not sent: see {@link #stream}.
    */
   Class<? extends ResultCost> resultCost() default ResultCost.class;
+
+  /**
+   * How a method that streams takes the units of its {@link #resultCost}. One at most; by default
+   * in steps of the {@link #cost}, to the end of the stream. No effect on other methods.
+   */
+  StreamBudget[] stream() default {};
 
   /**
    * The statuses that are failures for rules that count {@link Counts#FAILURES} or {@link

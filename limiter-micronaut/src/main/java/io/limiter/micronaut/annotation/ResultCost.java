@@ -18,16 +18,17 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>It is called on the thread that has the result, which may be an event loop, so it must not
- * block. If it throws, or returns a number outside of 0 to 1,000,000, the estimate stays.
+ * block. If it throws, or returns a number outside of 0 to 1,000,000, the estimate stays, and an
+ * item of a stream costs 1.
  */
 @FunctionalInterface
 public interface ResultCost {
 
   /**
-   * The units that the call has cost, 0 to 1,000,000.
+   * The units that the call, or one item of its stream, has cost, 0 to 1,000,000.
    *
-   * @param result what the method returned, or the value of its CompletionStage or Mono; null if
-   *     there was none
+   * @param result what the method returned, the value of its CompletionStage or Mono, or an item of
+   *     its stream; null if there was none
    */
   int of(@Nullable Object result);
 }

@@ -173,7 +173,7 @@ public final class AdmissionControl {
     }
     LimitedCall decided =
         plan.admits(verdict)
-            ? LimitedCall.admitted(plan, verdict, permits)
+            ? LimitedCall.admitted(plan, asked, verdict, store, permits)
             : LimitedCall.denied(plan, verdict);
     call.decided(decided);
     if (decided.isDenied() && call.isReported()) {

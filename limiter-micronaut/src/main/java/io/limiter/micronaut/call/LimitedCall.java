@@ -2,8 +2,10 @@
 package io.limiter.micronaut.call;
 
 import io.limiter.core.Completion;
+import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.store.LimitStore;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl.PermitRenewal;
 import io.limiter.micronaut.exception.LimitDeniedException;
@@ -103,6 +105,7 @@ public final class LimitedCall {
   private Map<RuleStack, Integer> costs = Map.of();
 
   private volatile PermitRenewal.@Nullable Renewal renewal;
+  private volatile @Nullable StreamedCost streamed; // written once, as it is admitted
 
   private LimitedCall(
       LimitPlan plan, Verdict verdict, @Nullable LimitDeniedException denial, boolean completes) {
@@ -119,9 +122,17 @@ public final class LimitedCall {
     return new LimitedCall(plan, Verdict.free(plan.policy()), null, false);
   }
 
-  static LimitedCall admitted(LimitPlan plan, Verdict verdict, PermitRenewal permits) {
+  static LimitedCall admitted(
+      LimitPlan plan,
+      LimitRequest asked,
+      Verdict verdict,
+      LimitStore store,
+      PermitRenewal permits) {
     LimitedCall call = new LimitedCall(plan, verdict, null, plan.countsByCompletion());
     if (call.completes && plan.outcomes().decide()) {
+      if (plan.outcomes().stream() != null) {
+        call.streamed = StreamedCost.of(store, plan, asked, verdict);
+      }
       verdict
           .reservation()
           .permitDuration()
@@ -224,6 +235,11 @@ public final class LimitedCall {
 
   public Verdict verdict() {
     return verdict;
+  }
+
+  /** What its stream costs; null if it has no items that cost anything. */
+  public @Nullable StreamedCost streamed() {
+    return streamed;
   }
 
   /** Whether its plan counts users, or that of the early decision. */
@@ -354,7 +370,7 @@ public final class LimitedCall {
     }
     if (event instanceof Event.Returned returned) {
       Map<RuleStack, Integer> actual =
-          isOver() ? Map.of() : plan.outcomes().actual(returned.result());
+          isOver() ? Map.of() : plan.outcomes().actual(returned.result()); // not of a stream
       synchronized (this) {
         costs = actual;
       }
@@ -416,17 +432,24 @@ public final class LimitedCall {
           this.status = status;
         } else {
           completed = true;
-          completion = plan.outcomes().completion(status, threw, costs);
+          completion = plan.outcomes().completion(status, threw, costs());
         }
       }
     }
     return complete(completion, release);
   }
 
+  /** What the call has cost, as far as that is known; of a stream, what was sent. */
+  private Map<RuleStack, Integer> costs() {
+    StreamedCost stream = streamed;
+    return stream == null || phase == Phase.WAITING ? costs : stream.end();
+  }
+
   /** How the call ended was not observed. */
   private CompletionStage<Void> unseen() {
     boolean entered;
     boolean release;
+    Map<RuleStack, Integer> actual;
     synchronized (this) { // it has entered, or never will
       if (completed) {
         return DONE;
@@ -434,8 +457,9 @@ public final class LimitedCall {
       completed = true;
       entered = phase != Phase.WAITING;
       release = release(!entered);
+      actual = costs();
     }
-    return complete(CompletionPlan.unseen(entered), release);
+    return complete(CompletionPlan.unseen(entered, actual), release);
   }
 
   /** Whether to release the submission now: at the first reason. */
@@ -461,12 +485,16 @@ public final class LimitedCall {
                 verdict.reservation()::release,
                 "A submission could not be released, so its repetition is denied until the window ends")
             : DONE;
-    return completion == null || !plan.outcomes().decide()
-        ? guard
-        : attempt(
+    if (completion == null || !plan.outcomes().decide()) {
+      return guard;
+    }
+    CompletionStage<Void> settled =
+        attempt(
                 () -> verdict.reservation().settle(completion),
                 "A call could not be settled, so its units stay taken until they expire")
             .thenCombine(guard, (units, submission) -> null);
+    StreamedCost stream = streamed;
+    return stream == null ? settled : settled.thenCombine(stream.settle(), (call, steps) -> null);
   }
 
   private static CompletionStage<Void> attempt(

@@ -8,6 +8,7 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.StreamEnd;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.AnnotationClassValue;
 import io.micronaut.core.annotation.Internal;
@@ -62,6 +63,9 @@ public final class PolicyMember<T> {
   public static final PolicyMember<Anonymous> ANONYMOUS =
       word(POLICY, "anonymous", Anonymous.class);
   public static final PolicyMember<Expressible> COST = expressible(POLICY, "cost");
+  public static final PolicyMember<Long> STREAM_STEP = number(POLICY, "stream.step");
+  public static final PolicyMember<StreamEnd> STREAM_END =
+      word(POLICY, "stream.end", StreamEnd.class);
   public static final PolicyMember<Expressible> CONDITION = expressible(POLICY, "condition");
   public static final PolicyMember<Boolean> BEFORE_SECURITY = flag(POLICY, "before-security");
   public static final PolicyMember<Boolean> EARLY = flag(POLICY, "early");
@@ -139,6 +143,7 @@ public final class PolicyMember<T> {
   public static final PolicyMember<AnnotationClassValue<?>> CUSTOM = bean("custom.value").in(HOW);
   public static final PolicyMember<List<Double>> PARAMETERS =
       new PolicyMember<>(null, "custom.parameters", Argument.listOf(Double.class), "").in(HOW);
+  public static final PolicyMember<Boolean> STREAM = flag(null, "stream");
   public static final PolicyMember<Boolean> BAN = flag(null, "ban");
   public static final PolicyMember<Boolean> DETAILS = flag(null, "duplicate");
   public static final PolicyMember<Boolean> DUPLICATE_RULE = flag(null, "prevent-duplicate-rule");

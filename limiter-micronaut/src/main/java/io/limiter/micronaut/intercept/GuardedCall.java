@@ -2,6 +2,9 @@
 package io.limiter.micronaut.intercept;
 
 import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.annotation.BudgetEnd;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.call.LimitedCall;
@@ -20,6 +23,7 @@ import io.limiter.micronaut.thread.CallerThreads.CallContext;
 import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.BeanProvider;
+import io.micronaut.core.type.Argument;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
 import io.micronaut.http.context.ServerRequestContext;
@@ -42,6 +46,7 @@ import reactor.util.context.ContextView;
 class GuardedCall extends ArrivingCall<LimitedCall> {
 
   private static final Logger LOG = LoggerFactory.getLogger(GuardedCall.class);
+  private static final LogThrottle BROKEN_ENDS = new LogThrottle();
 
   /**
    * What calls need.
@@ -340,7 +345,29 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
 
   /** Reports how the method ended; completes on the caller's executor. */
   CompletionStage<Void> on(LimitedCall call, LimitedCall.Event event) {
-    return threads().back(call.on(event), request(), context());
+    return back(call.on(event));
+  }
+
+  /** Completes on the caller's executor. */
+  <T> CompletionStage<T> back(CompletionStage<T> stage) {
+    return threads().back(stage, request(), context());
+  }
+
+  /** The last item of a stream that is cut; empty if the application has none. */
+  Optional<Object> last(Verdict denied) {
+    try {
+      return invocation
+          .getReturnType()
+          .getFirstTypeVariable()
+          .flatMap(item -> parts.beans().findBean(Argument.of(BudgetEnd.class, item)))
+          .map(end -> inContext(() -> ((BudgetEnd<?>) end).last(denied)));
+    } catch (RuntimeException broken) {
+      BROKEN_ENDS.report(
+          LOG,
+          whole().method() + ": the BudgetEnd has failed, so streams are cut without a last item",
+          broken);
+      return Optional.empty();
+    }
   }
 
   /** Reports how the method ended, and waits for the report unless the thread must not block. */

@@ -3,7 +3,9 @@ package io.limiter.micronaut.intercept;
 
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.call.LimitedCall.Event;
+import io.limiter.micronaut.call.StreamedCost;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +19,9 @@ import reactor.util.context.ContextView;
  * subscribes. Without one, it is a call of the request in which the publisher was made.
  */
 final class PublisherGuard {
+
+  /** In place of the first item that is not sent. */
+  private static final Object CUT = new Object();
 
   private PublisherGuard() {}
 
@@ -70,7 +75,7 @@ final class PublisherGuard {
     Publisher<?> begun = begin(call, admitted, method);
     AtomicReference<@Nullable Flux<Object>> first =
         new AtomicReference<>(
-            admitted.hasResponse() ? noted(admitted, begun) : guarded(call, admitted, begun));
+            admitted.hasResponse() ? noted(call, admitted, begun) : guarded(call, admitted, begun));
     SubscribedCalls calls = new SubscribedCalls(call);
     return Flux.deferContextual(
         subscriber -> {
@@ -80,9 +85,9 @@ final class PublisherGuard {
   }
 
   /** The method has returned, but its stream goes on. If the stream fails, so does the method. */
-  private static Flux<Object> noted(LimitedCall admitted, Publisher<?> begun) {
+  private static Flux<Object> noted(GuardedCall call, LimitedCall admitted, Publisher<?> begun) {
     admitted.on(new Event.Returned(null));
-    return Flux.<Object>from(begun).doOnError(failure -> admitted.on(Event.Plain.THREW));
+    return items(call, admitted, begun).doOnError(failure -> admitted.on(Event.Plain.THREW));
   }
 
   /**
@@ -138,7 +143,7 @@ final class PublisherGuard {
   /** The call completes with its stream, since no response completes it. */
   private static Flux<Object> guarded(GuardedCall call, LimitedCall admitted, Publisher<?> method) {
     admitted.detach();
-    Flux<Object> items = Flux.from(method);
+    Flux<Object> items = items(call, admitted, method);
     if (!admitted.isOver()) {
       items =
           items
@@ -146,6 +151,25 @@ final class PublisherGuard {
               .doOnCancel(() -> admitted.on(Event.Plain.CANCELLED));
     }
     return items.onErrorResume(failure -> fail(call, admitted, failure));
+  }
+
+  /** The items, each once its cost is taken. One is requested at a time, as the reader does. */
+  private static Flux<Object> items(GuardedCall call, LimitedCall admitted, Publisher<?> method) {
+    Flux<Object> items = Flux.from(method);
+    StreamedCost cost = admitted.streamed();
+    return cost == null
+        ? items
+        : items
+            .concatMap(item -> paid(call, cost, item), 0)
+            .takeWhile(item -> item != CUT)
+            .concatWith(Mono.defer(() -> Mono.justOrEmpty(cost.cutBy().flatMap(call::last))));
+  }
+
+  private static Mono<Object> paid(GuardedCall call, StreamedCost cost, Object item) {
+    CompletionStage<Boolean> taken = cost.take(item);
+    return taken == null
+        ? Mono.just(item)
+        : Mono.fromCompletionStage(call.back(taken)).map(sent -> sent ? item : CUT);
   }
 
   private static Mono<Void> returned(

@@ -14,6 +14,7 @@ import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.StreamBudget;
 import io.limiter.micronaut.annotation.TokenBucket;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.MemberSet;
@@ -109,6 +110,7 @@ final class AnnotationReader {
     Place place = new Place(RATE_LIMITER, limiter);
     MemberSet members = place.read("", MemberSet.of(method + ": " + RATE_LIMITER));
     members = place.group(PolicyMember.BAN, Ban.class, members);
+    members = place.group(PolicyMember.STREAM, StreamBudget.class, members);
     members = place.read(PolicyMember.DUPLICATE, "preventDuplicate", members);
     members = place.group(PolicyMember.DETAILS, Duplicate.class, members);
     Optional<Place> within = place.nested("preventDuplicateRule", RateRule.class);

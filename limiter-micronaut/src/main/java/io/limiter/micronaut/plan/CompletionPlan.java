@@ -7,6 +7,7 @@ import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.ResultCost;
+import io.limiter.micronaut.annotation.StreamEnd;
 import io.micronaut.core.annotation.Internal;
 import java.util.HashMap;
 import java.util.List;
@@ -15,6 +16,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,20 +30,24 @@ import org.slf4j.LoggerFactory;
  * @param waits whether a call may have to wait before it begins
  * @param failures which calls have failed, by the stacks that count by outcome
  * @param costs what calls have cost in the end, by the stacks where it may differ
+ * @param stream what its streams cost; null if they cost what calls do
  */
 @Internal
 public record CompletionPlan(
     boolean decide,
     boolean waits,
     Map<RuleStack, Failure> failures,
-    Map<RuleStack, ActualCost> costs) {
+    Map<RuleStack, ActualCost> costs,
+    @Nullable StreamPlan stream) {
 
   /** Of calls that count when they are admitted, whatever their outcome. */
-  public static final CompletionPlan NONE = new CompletionPlan(false, false, Map.of(), Map.of());
+  public static final CompletionPlan NONE =
+      new CompletionPlan(false, false, Map.of(), Map.of(), null);
 
   static CompletionPlan of(List<PolicyPlan> policies) {
     Map<RuleStack, Failure> failures = new HashMap<>();
     Map<RuleStack, ActualCost> costs = new HashMap<>();
+    Map<RuleStack, ActualCost> streamed = new HashMap<>();
     boolean waits = false;
     boolean permits = false;
     for (PolicyPlan policy : policies) {
@@ -50,14 +56,17 @@ public record CompletionPlan(
           if (stack.counting() != Counting.ALL) {
             failures.put(stack, policy.failure());
           }
-          planned.actualCost().ifPresent(cost -> costs.put(stack, cost));
+          planned
+              .actualCost()
+              .ifPresent(cost -> (cost.steps().isPresent() ? streamed : costs).put(stack, cost));
           waits |= stack.waiting().isPresent();
           permits |= stack.permitDuration().isPresent();
         }
       }
     }
-    return waits || permits || !failures.isEmpty() || !costs.isEmpty()
-        ? new CompletionPlan(true, waits, Map.copyOf(failures), Map.copyOf(costs))
+    StreamPlan stream = streamed.isEmpty() ? null : StreamPlan.of(streamed);
+    return waits || permits || !failures.isEmpty() || !costs.isEmpty() || stream != null
+        ? new CompletionPlan(true, waits, Map.copyOf(failures), Map.copyOf(costs), stream)
         : NONE;
   }
 
@@ -101,6 +110,10 @@ public record CompletionPlan(
           .withCosts(charge -> counts(charge, status, threw) ? cost(charge, actual) : 0);
     }
     Completion completion = any ? Completion.failed() : Completion.succeeded();
+    return withCosts(completion, actual);
+  }
+
+  private static Completion withCosts(Completion completion, Map<RuleStack, Integer> actual) {
     return actual.isEmpty() ? completion : completion.withCosts(charge -> cost(charge, actual));
   }
 
@@ -119,10 +132,11 @@ public record CompletionPlan(
    * caller that disconnects in time could guess passwords without a limit otherwise.
    *
    * @param entered whether its method had begun; else it has neither failed nor succeeded
+   * @param actual what its stacks have cost, as far as that is known
    */
-  public static Completion unseen(boolean entered) {
+  public static Completion unseen(boolean entered, Map<RuleStack, Integer> actual) {
     return entered
-        ? Completion.unknown()
+        ? withCosts(Completion.unknown(), actual)
         : Completion.unknown().withCosts(CompletionPlan::ofNoOutcome);
   }
 
@@ -137,14 +151,19 @@ public record CompletionPlan(
   }
 
   /**
-   * What a call has cost, as a bean of the application computes from its result. Two of them are
-   * equal if they name the same bean.
+   * What a call or an item has cost, as a bean of the application computes from it. Two of them are
+   * equal if they name the same bean, and take the same steps.
+   *
+   * @param steps how a stream takes its units; empty if the method does not stream
    */
   @Internal
-  public record ActualCost(Class<? extends ResultCost> type, Supplier<? extends ResultCost> bean) {
+  public record ActualCost(
+      Class<? extends ResultCost> type,
+      Supplier<? extends ResultCost> bean,
+      Optional<Steps> steps) {
 
     /** The units, 0 to {@value Charge#MAX_COST}; empty if the bean fails. */
-    OptionalInt of(@Nullable Object result) {
+    public OptionalInt of(@Nullable Object result) {
       try {
         int cost = bean.get().of(result);
         if (cost < 0 || cost > Charge.MAX_COST) {
@@ -155,7 +174,10 @@ public record CompletionPlan(
       } catch (Throwable broken) { // the call itself has been made
         BrokenCosts.THROTTLE.report(
             BrokenCosts.LOG,
-            "%s has failed, so calls are charged their estimated cost".formatted(type.getName()),
+            "%s has failed, so %s"
+                .formatted(
+                    type.getName(),
+                    steps.isPresent() ? "items cost 1" : "calls are charged their estimated cost"),
             broken);
         return OptionalInt.empty();
       }
@@ -170,7 +192,7 @@ public record CompletionPlan(
 
     @Override
     public boolean equals(Object other) {
-      return other instanceof ActualCost that && type.equals(that.type);
+      return other instanceof ActualCost that && type.equals(that.type) && steps.equals(that.steps);
     }
 
     @Override
@@ -181,6 +203,38 @@ public record CompletionPlan(
     @Override
     public String toString() {
       return type.getName();
+    }
+  }
+
+  /**
+   * How a stream takes its units.
+   *
+   * @param units of a step; 0 for the cost of the call
+   */
+  @Internal
+  public record Steps(int units, StreamEnd end) {}
+
+  /**
+   * What the streams of a method cost. A step neither counts as a violation for a ban nor is denied
+   * by one: the client has made one call.
+   *
+   * @param cost computes the cost of an item
+   * @param stacks those that it is taken from, without bans, by those of the call
+   * @param step the units of a step; 0 for the smallest cost of the call
+   * @param cut whether the stream ends when a step is denied
+   */
+  @Internal
+  public record StreamPlan(
+      ActualCost cost, Map<RuleStack, RuleStack> stacks, int step, boolean cut) {
+
+    private static StreamPlan of(Map<RuleStack, ActualCost> costs) {
+      List<Steps> steps = costs.values().stream().flatMap(each -> each.steps().stream()).toList();
+      return new StreamPlan(
+          costs.values().iterator().next(),
+          costs.keySet().stream()
+              .collect(Collectors.toUnmodifiableMap(stack -> stack, RuleStack::withoutBan)),
+          steps.stream().mapToInt(Steps::units).filter(units -> units > 0).min().orElse(0),
+          steps.stream().anyMatch(each -> each.end() == StreamEnd.CUT));
     }
   }
 

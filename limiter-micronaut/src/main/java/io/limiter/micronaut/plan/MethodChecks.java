@@ -203,6 +203,22 @@ final class MethodChecks {
     return policies.stream().flatMap(policy -> policy.duplicates().stream());
   }
 
+  /** An item has one cost. */
+  static void requireOneCostOfItems(String method, List<PolicyPlan> policies) {
+    List<String> beans =
+        charges(policies)
+            .flatMap(planned -> planned.actualCost().stream())
+            .filter(cost -> cost.steps().isPresent())
+            .map(cost -> cost.type().getName())
+            .distinct()
+            .toList();
+    if (beans.size() > 1) {
+      throw Origin.annotated(method, "@RateLimiter.resultCost", beans)
+          .mistake(
+              "the method streams, and each item has one cost: use one of them for all limits");
+    }
+  }
+
   /** The stack itself checks the rules of one subject; this checks those of several subjects. */
   static void requireOneThatWaits(String method, List<PolicyPlan> policies) {
     List<String> waiting =

@@ -137,6 +137,7 @@ public final class MethodPlanner {
     }
     MethodChecks.requireEarly(method, policies, parts.gate().enabled());
     MethodChecks.requireOneThatWaits(description, policies);
+    MethodChecks.requireOneCostOfItems(description, policies);
     Map<String, Set<String>> ruleNames = new TreeMap<>();
     planners.forEach((name, planner) -> ruleNames.put(name, planner.writtenNames()));
     return new Planned(List.copyOf(policies), ruleNames);

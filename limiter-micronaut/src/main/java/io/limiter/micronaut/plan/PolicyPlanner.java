@@ -10,6 +10,7 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.LimitCondition;
 import io.limiter.micronaut.annotation.ResultCost;
+import io.limiter.micronaut.annotation.StreamEnd;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.CorrectableException;
@@ -22,6 +23,7 @@ import io.limiter.micronaut.definition.PolicyMember.Expressible;
 import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.CompletionPlan.ActualCost;
+import io.limiter.micronaut.plan.CompletionPlan.Steps;
 import io.limiter.micronaut.plan.PlannedCharge.Cost;
 import io.limiter.micronaut.plan.PlannedCharge.CountedCalls;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -205,7 +207,7 @@ final class PolicyPlanner {
             text(members),
             new Price(
                 cost(members, Stream.concat(rules.stream(), others.stream()).toList()),
-                method == null ? Optional.empty() : resultCost(members, rules, method.streams())),
+                resultCost(members, rules, method != null && method.streams())),
             ban(members, rules),
             lease(members, rules),
             warnAt(members, rules),
@@ -420,20 +422,24 @@ final class PolicyPlanner {
       return new Cost(expression.get());
     }
     int units = units(cost.get());
+    requireAdmissible(rules, units, cost.get().origin(), "cost");
+    return new Cost(units);
+  }
+
+  /** Rejects units that no call, or no stream, could ever take at once. */
+  private static void requireAdmissible(
+      List<Named> rules, int units, Origin written, String member) {
     for (Named named : rules) {
       Rule rule = named.rule();
       // Only the algorithm itself knows the meaning of its count.
       boolean counted = named.takesUnits() && !(rule instanceof CustomRule) && rule.count() > 0;
       if (counted && rule.capacity() < units) {
         throw new CorrectableException(
-            cost.get()
-                .origin()
-                .mistake(
-                    "the rule '%s' admits %s at once, so no call could ever be admitted: lower the cost, or raise its count"
-                        .formatted(rule.name(), rule.capacity())));
+            written.mistake(
+                "the rule '%s' admits %s at once, so no call could ever be admitted: lower the %s, or raise its count"
+                    .formatted(rule.name(), rule.capacity(), member)));
       }
     }
-    return new Cost(units);
   }
 
   private static int units(Written<Expressible> cost) {
@@ -452,13 +458,17 @@ final class PolicyPlanner {
   }
 
   /**
-   * The bean that computes the actual cost of a call.
+   * The bean that computes the actual cost of a call, or of each item.
    *
    * @param streams whether the method returns a stream of values
    */
   private Optional<ActualCost> resultCost(MemberSet policy, List<Named> rules, boolean streams) {
     Optional<Written<AnnotationClassValue<?>>> written = policy.find(PolicyMember.RESULT_COST);
     if (written.isEmpty()) {
+      Optional<Origin> stream = policy.originOf("stream");
+      if (stream.isPresent()) {
+        throw stream.get().mistake("it has no effect without a resultCost: add one, or remove it");
+      }
       return Optional.empty();
     }
     Origin origin = written.get().origin();
@@ -471,11 +481,35 @@ final class PolicyPlanner {
       throw origin.mistake(
           "a call takes its units before its result is known: write cost = \"…\", an estimate");
     }
-    if (streams) {
-      throw origin.mistake(
-          "the method streams, so there is no result to compute the cost from: let it return a list, a Mono or a CompletionStage, or remove it");
+    return Optional.of(
+        new ActualCost(
+            bean.type(),
+            bean.object(),
+            streams ? Optional.of(steps(policy, rules, origin)) : Optional.empty()));
+  }
+
+  /** How a stream takes its units. */
+  private static Steps steps(MemberSet policy, List<Named> rules, Origin resultCost) {
+    for (Named named : rules) {
+      if (named.kind().byOutcome() || named.kind() == CountedCalls.WAITING) {
+        throw resultCost.mistake(
+            "the method streams, and takes units while it runs, which the rule '%s' does not allow, since it %s: move the rule to a @RateLimiter with a name of its own"
+                .formatted(
+                    named.rule().name(),
+                    named.kind().byOutcome() ? "counts by outcome" : "makes calls wait"));
+      }
     }
-    return Optional.of(new ActualCost(bean.type(), bean.object()));
+    Optional<Written<Long>> step = policy.find(PolicyMember.STREAM_STEP);
+    if (step.isPresent()) {
+      long units = step.get().value();
+      if (units < 1 || units > Charge.MAX_COST) {
+        throw step.get().origin().mistake("set it to 1 to " + Charge.MAX_COST);
+      }
+      requireAdmissible(rules, (int) units, step.get().origin(), "step");
+    }
+    return new Steps(
+        step.map(Written::value).orElse(0L).intValue(),
+        policy.get(PolicyMember.STREAM_END).orElse(StreamEnd.FINISH));
   }
 
   /**

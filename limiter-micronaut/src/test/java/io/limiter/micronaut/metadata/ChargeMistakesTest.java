@@ -6,10 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.ResultCost;
+import io.limiter.micronaut.annotation.StreamBudget;
 import io.limiter.micronaut.annotation.TokenBucket;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
@@ -110,10 +112,57 @@ class ChargeMistakesTest extends MistakesContract {
     @Mistake({
       "@RateLimiter.resultCost = ",
       "$Units",
-      "the method streams, so there is no result to compute the cost from: let it return a list, a Mono or a CompletionStage, or remove it"
+      "the method streams, and takes units while it runs, which the rule '10-per-60s' does not allow, since it counts by outcome: move the rule to a @RateLimiter with a name of its own"
+    })
+    @RateLimiter(cost = "5", resultCost = Units.class, rules = @RateRule(counts = Counts.FAILURES))
+    Flux<String> itemsByOutcome() {
+      return Flux.empty();
+    }
+
+    @Mistake({"@RateLimiter.resultCost = ", "since it makes calls wait: move the rule"})
+    @RateLimiter(
+        cost = "5",
+        resultCost = Units.class,
+        rules = @RateRule(leakyBucket = @LeakyBucket(queue = 10)))
+    Flux<String> itemsThatWait() {
+      return Flux.empty();
+    }
+
+    @Mistake("@RateLimiter.stream.step = 1000001: set it to 1 to 1000000")
+    @RateLimiter(
+        cost = "5",
+        resultCost = Units.class,
+        stream = @StreamBudget(step = 1_000_001),
+        rules = @RateRule)
+    Flux<String> longStep() {
+      return Flux.empty();
+    }
+
+    @Mistake(
+        "@RateLimiter.stream.step = 11: the rule '10-per-60s' admits 10 at once, so no call could ever be admitted: lower the step, or raise its count")
+    @RateLimiter(
+        cost = "5",
+        resultCost = Units.class,
+        stream = @StreamBudget(step = 11),
+        rules = @RateRule)
+    Flux<String> stepAboveCount() {
+      return Flux.empty();
+    }
+
+    @Mistake(
+        "@RateLimiter.stream = @StreamBudget: it has no effect without a resultCost: add one, or remove it")
+    @RateLimiter(cost = "5", stream = @StreamBudget(step = 2), rules = @RateRule)
+    Flux<String> streamWithoutResultCost() {
+      return Flux.empty();
+    }
+
+    @Mistake({
+      "@RateLimiter.resultCost = [",
+      "the method streams, and each item has one cost: use one of them for all limits"
     })
     @RateLimiter(cost = "5", resultCost = Units.class, rules = @RateRule)
-    Flux<String> resultCostOfAStream() {
+    @RateLimiter(value = "others", cost = "5", resultCost = Others.class, rules = @RateRule)
+    Flux<String> twoCostsOfItems() {
       return Flux.empty();
     }
 
@@ -231,6 +280,15 @@ class ChargeMistakesTest extends MistakesContract {
   }
 
   abstract static class NoBean implements ResultCost {}
+
+  @Singleton
+  @Requires(property = "spec.name", value = "ChargeMistakesTest")
+  static class Others implements ResultCost {
+    @Override
+    public int of(Object result) {
+      return 1;
+    }
+  }
 
   @Singleton
   @Requires(property = "spec.name", value = "ChargeMistakesTest")
