@@ -139,8 +139,10 @@ class DocsIT {
   }
 
   static List<Path> pages() throws IOException {
-    List<Path> pages =
-        new ArrayList<>(List.of(ROOT.resolve("README.md"), ROOT.resolve("SECURITY.md")));
+    List<Path> pages = new ArrayList<>();
+    for (String page : List.of("README.md", "SECURITY.md", "llms.txt")) {
+      pages.add(ROOT.resolve(page));
+    }
     try (Stream<Path> docs = Files.walk(ROOT.resolve("docs"))) {
       docs.filter(path -> path.toString().endsWith(".md")).sorted().forEach(pages::add);
     }

@@ -20,7 +20,9 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.QueryValue;
+import io.micronaut.retry.annotation.Retryable;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /** What the pages for those who come from elsewhere show. */
@@ -67,6 +69,14 @@ class MigrationController {
       rules = @RateRule(count = 10, time = 1, leakyBucket = @LeakyBucket(queue = 50, maxWait = 5)))
   String patient() {
     return "quoted";
+  }
+
+  @Get("/five")
+  @Retryable(attempts = "2", includes = IllegalStateException.class)
+  @RateRule(count = 10, time = 1, limitType = LimitType.GLOBAL)
+  @RateRule(count = 2, limitType = LimitType.GLOBAL, algorithm = Algorithm.CONCURRENCY_LIMIT)
+  CompletionStage<String> five() {
+    return CompletableFuture.completedFuture("quoted");
   }
 
   // RateLimitJ

@@ -12,9 +12,11 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.TokenBucket;
 import io.micronaut.http.HttpResponse;
+import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.Header;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.QueryValue;
 import java.util.List;
@@ -103,6 +105,14 @@ class RecipesController {
       preventDuplicateRule = @RateRule(count = 1, time = 1, timeUnit = TimeUnit.HOURS),
       duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
   HttpResponse<?> hook(String partner) {
+    return HttpResponse.accepted();
+  }
+
+  @Post(value = "/uploads", consumes = MediaType.ALL)
+  @RateLimiter(
+      cost = "#{length / 1024 + 1}",
+      rules = @RateRule(count = 10_000, time = 1, timeUnit = TimeUnit.HOURS))
+  HttpResponse<?> upload(@Header("Content-Length") long length, @Body byte[] file) {
     return HttpResponse.accepted();
   }
 }
