@@ -44,7 +44,10 @@ class DocsIT {
 
   /** Run by .ci/quick-start, from an empty folder; and those of the demo, which tests it. */
   private static final Map<String, Set<String>> COMMANDS =
-      Map.of("quick-start.md", Set.of("shell", "properties"), "demo.md", Set.of("shell"));
+      Map.of(
+          "quick-start.md", Set.of("shell", "properties"),
+          "demo.md", Set.of("shell"),
+          "CONTRIBUTING.md", Set.of("shell"));
 
   private static final Map<String, DocsServer> SERVERS = new ConcurrentHashMap<>();
 
@@ -140,7 +143,8 @@ class DocsIT {
 
   static List<Path> pages() throws IOException {
     List<Path> pages = new ArrayList<>();
-    for (String page : List.of("README.md", "SECURITY.md", "llms.txt")) {
+    for (String page :
+        List.of("README.md", "SECURITY.md", "CONTRIBUTING.md", "MAINTAINING.md", "llms.txt")) {
       pages.add(ROOT.resolve(page));
     }
     try (Stream<Path> docs = Files.walk(ROOT.resolve("docs"))) {

@@ -7,6 +7,8 @@
  * for each rule of another algorithm, and the state of its ban; parts without rules are absent.
  * Keys are spread over stripes with a lock each. A call locks the stripes of its keys in order,
  * reads everything, decides, then writes.
+ *
+ * @since 0.1.0
  */
 @NullMarked
 package io.limiter.core.memory;

@@ -4,6 +4,8 @@
  * io.limiter.core.redis.RedisStore} takes {@link io.limiter.core.redis.LoopConnections}, {@link
  * io.limiter.core.redis.SharedConnection} or a Cluster's {@link
  * io.limiter.core.redis.cluster.ClusterConnections}, and has a breaker for each node.
+ *
+ * @since 0.1.0
  */
 @NullMarked
 package io.limiter.core.redis;

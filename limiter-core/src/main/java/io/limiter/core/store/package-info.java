@@ -3,6 +3,8 @@
 /**
  * The contract of a store: {@link io.limiter.core.store.LimitStore} decides a whole call at once,
  * and {@link io.limiter.core.store.DecisionReadout} builds the verdict from the decision.
+ *
+ * @since 0.1.0
  */
 @NullMarked
 package io.limiter.core.store;

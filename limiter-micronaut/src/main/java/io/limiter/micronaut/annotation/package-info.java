@@ -2,6 +2,8 @@
 /**
  * The annotations for limited methods, and the interfaces that they refer to. They are independent
  * of how a limit is stored.
+ *
+ * @since 0.1.0
  */
 @NullMarked
 package io.limiter.micronaut.annotation;

@@ -28,6 +28,8 @@
  * except those of other rules that count every call that arrives; one that ended unseen keeps them.
  * The duplicate guard is released once: if the method was never entered, or after a failure that
  * {@link io.limiter.micronaut.plan.DuplicateGuard.Release} names.
+ *
+ * @since 0.1.0
  */
 @NullMarked
 package io.limiter.micronaut.call;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The settings under {@code limiter}. */
+/**
+ * The settings under {@code limiter}.
+ *
+ * @since 0.1.0
+ */
 @NullMarked
 package io.limiter.micronaut.config;
 

@@ -3,6 +3,8 @@
  * One policy as one typed value, wherever it stands: an annotation, a file, a variable, a tier, the
  * shared settings and the endpoint are all read into a {@link
  * io.limiter.micronaut.definition.PolicyDefinition}. Plans are built from it.
+ *
+ * @since 0.1.0
  */
 @NullMarked
 package io.limiter.micronaut.definition;

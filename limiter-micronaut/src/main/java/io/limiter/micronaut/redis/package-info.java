@@ -2,6 +2,8 @@
 /**
  * Assembles the store: Redis where {@code redis.uri} is set, a Redis Cluster where {@code
  * redis.uris} is, with memory to fall back on, else memory alone.
+ *
+ * @since 0.1.0
  */
 @NullMarked
 package io.limiter.micronaut.redis;
