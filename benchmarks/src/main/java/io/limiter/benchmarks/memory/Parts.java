@@ -88,7 +88,8 @@ public class Parts {
         new Limiter(new MemoryStore()).acquire(OverWire.request()).toCompletableFuture().join();
     fields =
         new RateLimitFields(
-            new HeadersConfiguration(Set.of(HeadersConfiguration.Format.DRAFT_11), true, false),
+            new HeadersConfiguration(
+                Set.of(HeadersConfiguration.Format.DRAFT_11), true, false, false),
             List.of());
   }
 

@@ -225,7 +225,7 @@ public final class RuleStack {
 
   /** Returns these rules without a ban; their state is the same. */
   public RuleStack withoutBan() {
-    return ban.isEmpty() ? this : new RuleStack(rules, Optional.empty(), counting, lease);
+    return ban.isEmpty() ? this : new RuleStack(rules, Optional.empty(), counting, lease, warnAt);
   }
 
   /**
