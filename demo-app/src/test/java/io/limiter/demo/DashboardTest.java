@@ -179,7 +179,7 @@ class DashboardTest {
         .toList();
   }
 
-  /** The labels of each metric, after calls that are admitted, denied and only observed. */
+  /** The labels of each metric, after calls that are admitted, denied, observed, near a limit. */
   private static Map<String, Set<String>> scrape() {
     String observed = "sms-code";
     Map<String, Object> settings =
@@ -189,12 +189,15 @@ class DashboardTest {
             "limiter.redis.shared-settings.enabled",
             true,
             "limiter.policies." + observed + ".observe",
-            true);
+            true,
+            "limiter.policies.search.warn-at",
+            0.01);
     Map<String, Set<String>> metrics = new HashMap<>();
     try (Demo demo = new Demo(Demo.newService(), settings)) {
       for (int i = 0; i < 12; i++) {
         demo.get("/articles");
       }
+      demo.get("/search");
       demo.post("/checkout/payment", "{}", "Idempotency-Key", "1");
       demo.post("/sms/code?phone=1", "");
       demo.post("/sms/code?phone=1", "");

@@ -81,6 +81,16 @@ class NearLimitTest {
       return "short";
     }
 
+    @Get("/leased")
+    @RateLimiter(
+        value = "leased",
+        lease = "1s",
+        warnAt = 0.5,
+        rules = @RateRule(count = 400, time = 3_600, algorithm = Algorithm.FIXED_WINDOW))
+    String leased() {
+      return "leased";
+    }
+
     @Get("/plain")
     @RateLimiter(value = "plain", header = "X-Key", rules = @RateRule(count = 10, time = 3_600))
     String plain() {
@@ -297,6 +307,23 @@ class NearLimitTest {
 
       changing.put("limiter.policies.plain.warn-at", "80");
       assertThat(policies.refresh()).isFalse();
+    }
+  }
+
+  /** Perhaps some calls earlier: units that an instance has taken in advance are used for Redis. */
+  @Test
+  void callsThatALeaseDecidesReport() {
+    try (TestServer server = start(Map.of("limiter.headers.debug", true))) {
+      boolean leased = false;
+      for (int i = 0; i < 120; i++) {
+        leased |=
+            server.get("/near/leased").headers().firstValue("X-Decided-By").get().equals("LEASE");
+      }
+      assertThat(leased).isTrue();
+      assertThat(server.bean(Heard.class).events).isEmpty();
+      call(280, server, "/near/leased");
+      assertThat(events(server, 1)).extracting(NearLimit::used).allMatch(used -> used >= 200);
+      assertThat(counted(server, "leased", "400-per-3600s")).isEqualTo(1);
     }
   }
 
