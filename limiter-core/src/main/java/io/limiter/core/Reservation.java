@@ -35,6 +35,11 @@ public interface Reservation {
         }
 
         @Override
+        public CompletionStage<Long> hold(Duration time) {
+          return CompletableFuture.completedFuture(0L);
+        }
+
+        @Override
         public CompletionStage<Long> settle(Completion completion) {
           return CompletableFuture.completedFuture(0L);
         }
@@ -55,6 +60,16 @@ public interface Reservation {
 
   /** Releases only the duplicate guard, so that the same submission may be made again. */
   CompletionStage<Long> release();
+
+  /**
+   * Keeps a duplicate guard that was {@linkplain io.limiter.core.rule.RuleStack#withClaim claimed}
+   * for a short time: for this time from now on, or for longer if it is kept for longer already.
+   * Completes with 0 if it is not there any more, since it was released or its claim has ended. A
+   * guard without a claim, and one in memory, is there for its time; then this has no effect.
+   */
+  default CompletionStage<Long> hold(Duration time) {
+    return CompletableFuture.completedFuture(1L);
+  }
 
   /**
    * Settles the call: reports its completion to the store. One command gives back the concurrency
@@ -101,6 +116,11 @@ public interface Reservation {
     @Override
     public CompletionStage<Long> release() {
       return decided.release();
+    }
+
+    @Override
+    public CompletionStage<Long> hold(Duration time) {
+      return decided.hold(time);
     }
 
     @Override

@@ -178,6 +178,11 @@ final class SpentUnits extends AtMostOnceReservation implements Verdict.LazyRule
     }
 
     @Override
+    public CompletionStage<Long> hold(Duration time) {
+      return rest.hold(time);
+    }
+
+    @Override
     public CompletionStage<Long> settle(Completion completion) {
       return spent.settle(completion).thenCombine(rest.settle(completion), Long::sum);
     }

@@ -7,6 +7,7 @@ import io.limiter.core.redis.wire.DecideReply;
 import io.limiter.core.redis.wire.DecideReply.TakenUnits;
 import io.limiter.core.store.AtMostOnceReservation;
 import io.limiter.core.store.Mode;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -78,6 +79,11 @@ final class RedisReservation extends AtMostOnceReservation {
       }
     }
     return store.units().renew(List.copyOf(permits.values()), request().policy());
+  }
+
+  @Override
+  protected CompletionStage<Long> hold(int charge, Duration time) {
+    return store.units().hold(reply.taken(charge, 1), time);
   }
 
   @Override

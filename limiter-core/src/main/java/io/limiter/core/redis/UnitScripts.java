@@ -11,6 +11,7 @@ import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -94,6 +95,13 @@ final class UnitScripts {
       units += permits.get(i).units;
     }
     return units;
+  }
+
+  /** Keeps a submission for this time from now on. Completes with 0 if it is lost. */
+  CompletionStage<Long> hold(TakenUnits submission, Duration time) {
+    byte[][] key = {settings.name(submission.key)};
+    return count(
+        scripts.hold(), key, new byte[][] {submission.stamp(), RedisIdempotencyStore.millis(time)});
   }
 
   private byte[][] keys(List<TakenUnits> units) {

@@ -49,6 +49,7 @@ public final class RuleStack {
   private final Counting counting;
   private final Duration lease;
   private final double warnAt;
+  private final Duration claim;
   private final Optional<Duration> permitDuration;
   private final Optional<Rule> waiting;
   private final int hash;
@@ -70,15 +71,21 @@ public final class RuleStack {
   private @Nullable String name;
 
   private RuleStack(
-      List<Rule> rules, Optional<BanRule> ban, Counting counting, Duration lease, double warnAt) {
+      List<Rule> rules,
+      Optional<BanRule> ban,
+      Counting counting,
+      Duration lease,
+      double warnAt,
+      Duration claim) {
     this.rules = rules;
     this.ban = ban;
     this.counting = counting;
     this.lease = lease;
     this.warnAt = warnAt;
+    this.claim = claim;
     this.permitDuration =
         rules.stream().filter(Rule::holdsPermits).map(Rule::window).min(Comparator.naturalOrder());
-    this.hash = Objects.hash(rules, ban, counting, lease, warnAt);
+    this.hash = Objects.hash(rules, ban, counting, lease, warnAt, claim);
     this.waiting = rules.stream().filter(Rule::waits).findFirst();
     this.windows = rules.stream().map(Rule::window).toArray(Duration[]::new);
     this.windowsMicros = Stream.of(windows).mapToLong(MICROSECONDS::convert).toArray();
@@ -146,10 +153,28 @@ public final class RuleStack {
           "The rule '%s' warns at %s: use a share above 0 to 1, such as 0.8, or 0 for none"
               .formatted(rules.get(0).name(), warnAt));
     }
+    if (!claim.isZero()) {
+      requireClaim();
+    }
     if (permitDuration.isPresent() && ban.isPresent()) {
       throw new IllegalArgumentException(
           "The rule '%s' is a concurrency limit, which cannot have a ban, since it is unknown when a permit becomes free: put the ban on the other rules of the subject"
               .formatted(rules.get(0).name()));
+    }
+  }
+
+  private void requireClaim() {
+    boolean isGuard =
+        rules.size() == 1
+            && rules.get(0) instanceof LoggedRule log
+            && log.count() == 1
+            && ban.isEmpty()
+            && counting == Counting.ALL
+            && lease.isZero();
+    if (!isGuard || claim.isNegative() || claim.compareTo(rules.get(0).window()) >= 0) {
+      throw new IllegalArgumentException(
+          "The rule '%s' has a claim of %s: use one sliding window log of 1 unit, whose window is longer"
+              .formatted(rules.get(0).name(), claim));
     }
   }
 
@@ -194,7 +219,8 @@ public final class RuleStack {
       }
     }
     requireOneThatWaits(rules.stream().filter(Rule::waits).map(Rule::name).toList());
-    return new RuleStack(List.copyOf(rules), Optional.empty(), Counting.ALL, Duration.ZERO, 0);
+    return new RuleStack(
+        List.copyOf(rules), Optional.empty(), Counting.ALL, Duration.ZERO, 0, Duration.ZERO);
   }
 
   /**
@@ -220,12 +246,14 @@ public final class RuleStack {
    * @throws IllegalArgumentException if they are concurrency limits
    */
   public RuleStack withBan(BanRule other) {
-    return new RuleStack(rules, Optional.of(other), counting, lease, warnAt);
+    return new RuleStack(rules, Optional.of(other), counting, lease, warnAt, claim);
   }
 
   /** Returns these rules without a ban; their state is the same. */
   public RuleStack withoutBan() {
-    return ban.isEmpty() ? this : new RuleStack(rules, Optional.empty(), counting, lease, warnAt);
+    return ban.isEmpty()
+        ? this
+        : new RuleStack(rules, Optional.empty(), counting, lease, warnAt, claim);
   }
 
   /**
@@ -236,7 +264,7 @@ public final class RuleStack {
    *     other} is not {@link Counting#ALL}
    */
   public RuleStack withCounting(Counting other) {
-    return new RuleStack(rules, ban, other, lease, warnAt);
+    return new RuleStack(rules, ban, other, lease, warnAt, claim);
   }
 
   /**
@@ -249,7 +277,7 @@ public final class RuleStack {
    * @throws IllegalArgumentException if the time is out of range, or the rules count by outcome
    */
   public RuleStack withLease(Duration time) {
-    return new RuleStack(rules, ban, counting, time, warnAt);
+    return new RuleStack(rules, ban, counting, time, warnAt, claim);
   }
 
   /**
@@ -260,7 +288,7 @@ public final class RuleStack {
    * @throws IllegalArgumentException if it is no such share
    */
   public RuleStack withWarnAt(double share) {
-    return new RuleStack(rules, ban, counting, lease, share);
+    return new RuleStack(rules, ban, counting, lease, share, claim);
   }
 
   /**
@@ -269,13 +297,26 @@ public final class RuleStack {
    */
   public RuleStack forSubject(LocalDate day) {
     List<Rule> theirs = rules.stream().map(rule -> forSubject(rule, day)).toList();
-    return new RuleStack(theirs, ban, counting, lease, warnAt);
+    return new RuleStack(theirs, ban, counting, lease, warnAt, claim);
   }
 
   private static Rule forSubject(Rule rule, LocalDate day) {
     return rule instanceof FixedWindowRule fixed && fixed.isBySubject()
         ? fixed.alignedTo(fixed.alignment().orElseThrow().forSubject(day))
         : rule;
+  }
+
+  /**
+   * Returns these rules, of a duplicate guard, with a claim: the store keeps an accepted submission
+   * for this time only, until {@code Reservation.hold} keeps it for longer. So the submission of a
+   * process that dies may soon be made again.
+   *
+   * @param time shorter than the window; zero for none
+   * @throws IllegalArgumentException if the time is out of range, or if this is not one log of 1
+   *     unit
+   */
+  public RuleStack withClaim(Duration time) {
+    return new RuleStack(rules, ban, counting, lease, warnAt, time);
   }
 
   /**
@@ -310,6 +351,11 @@ public final class RuleStack {
   /** The share from which on a rule is near its limit, see {@link #withWarnAt}; 0 for none. */
   public double warnAt() {
     return warnAt;
+  }
+
+  /** For how long a submission is claimed, see {@link #withClaim}; zero if it is kept at once. */
+  public Duration claim() {
+    return claim;
   }
 
   /** Which calls these rules count. */
@@ -506,7 +552,8 @@ public final class RuleStack {
             && ban.equals(stack.ban)
             && counting == stack.counting
             && lease.equals(stack.lease)
-            && warnAt == stack.warnAt);
+            && warnAt == stack.warnAt
+            && claim.equals(stack.claim));
   }
 
   @Override
@@ -520,6 +567,7 @@ public final class RuleStack {
         + ban.map(known -> ", " + known).orElse("")
         + (counting == Counting.ALL ? "" : ", " + counting)
         + (lease.isZero() ? "" : ", lease " + lease)
-        + (warnAt == 0 ? "" : ", warn at " + warnAt);
+        + (warnAt == 0 ? "" : ", warn at " + warnAt)
+        + (claim.isZero() ? "" : ", claim " + claim);
   }
 }

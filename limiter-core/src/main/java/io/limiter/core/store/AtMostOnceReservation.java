@@ -47,6 +47,15 @@ public abstract class AtMostOnceReservation implements Reservation {
    */
   protected abstract CompletionStage<Long> giveBack(int from, int to, ToIntFunction<Charge> units);
 
+  /**
+   * Keeps the duplicate guard. By default it is kept for its time anyway.
+   *
+   * @param charge its index in the request
+   */
+  protected CompletionStage<Long> hold(int charge, Duration time) {
+    return done(1);
+  }
+
   /** Renews the permits of the charges that {@linkplain #isPermit hold} one. */
   protected abstract CompletionStage<Long> renew();
 
@@ -86,6 +95,16 @@ public abstract class AtMostOnceReservation implements Reservation {
       guardReleased = true;
     }
     return giveBack(guard, guard + 1, Charge::cost);
+  }
+
+  @Override
+  public final CompletionStage<Long> hold(Duration time) {
+    synchronized (this) {
+      if (guardReleased || !took(guard)) {
+        return done(0);
+      }
+    }
+    return hold(guard, time);
   }
 
   @Override

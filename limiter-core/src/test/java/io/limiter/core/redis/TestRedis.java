@@ -114,6 +114,7 @@ public final class TestRedis implements AutoCloseable {
             scripts.claims(),
             RedisScript.of(clocked(scripts.refund())),
             RedisScript.of(clocked(scripts.renew())),
+            scripts.hold(),
             scripts.algorithms()),
         new NodeBreakers(),
         () -> clock);
@@ -153,6 +154,7 @@ public final class TestRedis implements AutoCloseable {
                 scripts.claims(),
                 RedisScript.of(refund),
                 RedisScript.of(renew),
+                scripts.hold(),
                 scripts.algorithms()),
             new NodeBreakers(),
             wallMicros);

@@ -70,8 +70,10 @@ public @interface Duplicate {
 
   /**
    * For how long a submission is taken by a process that does not renew it: after that the key of a
-   * process that has died is free. 30 s by default; 1 s to 10 min. The process renews it while the
-   * method runs. Only with {@link #replay}.
+   * process that has died is free. 1 s to 10 min. The process renews it while the method runs. With
+   * {@link #replay}, 30 s by default. Without, a submission is by default taken at once for the
+   * time of {@link RateLimiter#preventDuplicateRule}, which must be longer than this one, with a
+   * count of 1; the method must show when its calls end.
    */
   String claim() default "";
 

@@ -3,7 +3,10 @@ package io.limiter.micronaut.call;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
+import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.call.HeldSubmission.HeldGuard;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -308,6 +311,7 @@ public final class AdmissionControl {
 
     private final LimiterTimer timer;
     private final LongAdder kept = new LongAdder();
+    private final LogThrottle lost = new LogThrottle(); // of submissions
 
     PermitRenewal(LimiterTimer timer) {
       this.timer = timer;
@@ -316,6 +320,11 @@ public final class AdmissionControl {
     /** How many calls have permits that are renewed. */
     long kept() {
       return kept.sum();
+    }
+
+    /** Renews the claim of a submission until its call is over. */
+    HeldGuard hold(Verdict admitted, RuleStack guard) {
+      return HeldGuard.of(timer, lost, admitted.reservation(), guard);
     }
 
     /** Renews the permits of this call until it is over. */

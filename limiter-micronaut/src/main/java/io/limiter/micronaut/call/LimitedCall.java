@@ -8,6 +8,7 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl.PermitRenewal;
+import io.limiter.micronaut.call.HeldSubmission.HeldGuard;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.CompletionPlan;
 import io.limiter.micronaut.plan.DuplicateGuard;
@@ -106,6 +107,7 @@ public final class LimitedCall {
 
   private volatile PermitRenewal.@Nullable Renewal renewal;
   private volatile @Nullable StreamedCost streamed; // written once, as it is admitted
+  private volatile @Nullable HeldGuard submission; // if it is claimed
 
   private LimitedCall(
       LimitPlan plan, Verdict verdict, @Nullable LimitDeniedException denial, boolean completes) {
@@ -137,6 +139,12 @@ public final class LimitedCall {
           .reservation()
           .permitDuration()
           .ifPresent(time -> call.renewal = permits.keep(call, time));
+    }
+    RuleStack claimed = plan.claimed();
+    if (claimed != null
+        && verdict.allowed() // else the method has a parameter for the verdict
+        && verdict.duplicate().filter(guard -> !guard.violated()).isPresent()) {
+      call.submission = permits.hold(verdict, claimed);
     }
     return call;
   }
@@ -485,6 +493,13 @@ public final class LimitedCall {
                 verdict.reservation()::release,
                 "A submission could not be released, so its repetition is denied until the window ends")
             : DONE;
+    HeldGuard held = submission;
+    if (held != null && (release || completion != null) && held.end() && !release) {
+      guard =
+          attempt(
+              held::keep,
+              "A submission could not be kept, so its repetition is denied until the claim ends");
+    }
     if (completion == null || !plan.outcomes().decide()) {
       return guard;
     }

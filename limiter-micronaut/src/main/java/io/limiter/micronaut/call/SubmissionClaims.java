@@ -12,7 +12,6 @@ import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.core.annotation.Internal;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
-import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -25,9 +24,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Claims submissions whose answers are repeated, and renews the claims while their methods run. A
@@ -38,16 +34,11 @@ import org.slf4j.LoggerFactory;
 @Singleton
 public final class SubmissionClaims {
 
-  private static final Logger LOG = LoggerFactory.getLogger(SubmissionClaims.class);
-
   /** How often the store is asked for an answer that requests wait for. */
   static final Duration POLL = Duration.ofMillis(100);
 
   /** The most requests that wait at once. Further ones are denied at once. */
   static final int MAX_WAITING = 10_000;
-
-  /** A claim is renewed so many times before it would end. */
-  private static final int RENEWALS = 3;
 
   private final IdempotencyStore store;
   private final LimiterTimer timer;
@@ -248,17 +239,13 @@ public final class SubmissionClaims {
   }
 
   /** A claim of a submission whose method runs. It ends once. Thread-safe. */
-  public final class HeldClaim {
+  public final class HeldClaim extends HeldSubmission {
 
     private final Claim claim;
     private final Replay replay;
-    private final long beginNanos = System.nanoTime();
-
-    // Guarded by this object.
-    private @Nullable Future<?> next;
-    private boolean ended;
 
     private HeldClaim(Claim claim, Replay replay) {
+      super(timer, lost, replay.claim(), replay.retain());
       this.claim = claim;
       this.replay = replay;
     }
@@ -268,48 +255,19 @@ public final class SubmissionClaims {
       return replay;
     }
 
-    private synchronized void schedule() {
-      // No method runs for as long as its answer would be kept.
-      if (!ended && System.nanoTime() - beginNanos < replay.retain().toNanos()) {
-        WeakReference<HeldClaim> self = new WeakReference<>(this); // a lost request ends it, too
-        next =
-            timer.schedule(
-                () -> {
-                  HeldClaim held = self.get();
-                  if (held != null) {
-                    held.renew();
-                  }
-                },
-                replay.claim().toNanos() / RENEWALS);
-      }
+    @Override
+    CompletionStage<Boolean> extend(Duration time) {
+      return store.renew(claim, time);
     }
 
-    private void renew() {
-      store
-          .renew(claim, replay.claim())
-          .whenComplete(
-              (held, failure) -> {
-                if (failure != null || held) {
-                  schedule(); // two more renewals may fail
-                } else if (abandon()) {
-                  reportLost();
-                }
-              });
-    }
-
-    /** Stops the renewals: the claim ends by itself. Returns whether it was held. */
-    public synchronized boolean abandon() {
-      boolean first = !ended;
-      ended = true;
-      if (next != null) {
-        next.cancel(false);
-      }
-      return first;
+    /** Stops the renewals: the claim ends by itself. */
+    public void abandon() {
+      end();
     }
 
     /** Keeps the answer. Completes with whether it is kept; fails with the store. */
     public CompletionStage<Boolean> answer(byte[] answer) {
-      if (!abandon()) {
+      if (!end()) {
         return CompletableFuture.completedFuture(false);
       }
       byte[] stored = cipher.isPresent() ? cipher.get().seal(claim.key(), answer) : answer;
@@ -326,15 +284,7 @@ public final class SubmissionClaims {
 
     /** Frees the submission, so that it may be made again. */
     public CompletionStage<Boolean> release() {
-      return abandon() ? store.release(claim) : CompletableFuture.completedFuture(false);
+      return end() ? store.release(claim) : CompletableFuture.completedFuture(false);
     }
-  }
-
-  private void reportLost() {
-    if (lost.count() == 0) {
-      return;
-    }
-    LOG.warn(
-        "A method has outlived its claim, so its answer is not kept, and its submission may have run twice: Redis was away for longer than the claim, this process was paused, or the key was reset. A longer claim (@Idempotent.claim) avoids that");
   }
 }

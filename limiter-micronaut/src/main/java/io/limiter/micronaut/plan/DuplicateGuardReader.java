@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.definition.LimitedMethod;
@@ -44,12 +45,13 @@ final class DuplicateGuardReader {
     Release release = release(policy);
     Optional<Replay> replay = replay(policy, method, source, condition);
     MethodChecks.requireSeenCompletion(method, policy, release);
+    RuleStack rules = RuleStack.of(List.of(RuleReader.duplicateRule(policy)));
     return new DuplicateGuard(
         limit,
         replay.isPresent() && !isSubjectWritten(policy)
             ? new SubjectSource.Submitter()
             : source.submitter(),
-        RuleStack.of(List.of(RuleReader.duplicateRule(policy))),
+        replay.isPresent() ? rules : claimed(policy, method, rules),
         submission(policy, method, chosen),
         chosen.map(Choice::written),
         release,
@@ -86,9 +88,9 @@ final class DuplicateGuardReader {
       SubjectSource source,
       Optional<Condition> condition) {
     if (!replays(policy)) {
-      for (PolicyMember<?> member : List.of(PolicyMember.CLAIM, PolicyMember.DUPLICATE_MAX_WAIT)) {
-        policy.reject(member, "it has no effect without replay: set that, or remove it");
-      }
+      policy.reject(
+          PolicyMember.DUPLICATE_MAX_WAIT,
+          "it has no effect without replay: set that, or remove it");
       return Optional.empty();
     }
     Origin asked = policy.find(PolicyMember.REPLAY).orElseThrow().origin();
@@ -140,6 +142,31 @@ final class DuplicateGuardReader {
                 Duration.ZERO,
                 Replay.LONGEST_WAIT),
             policy.has(PolicyMember.RELEASE_ON) ? release(policy).statuses() : Replay.UNKEPT));
+  }
+
+  /** The rule of a guard that takes submissions for a short time until they have ended. */
+  private static RuleStack claimed(
+      MemberSet policy, @Nullable LimitedMethod method, RuleStack guard) {
+    if (!policy.has(PolicyMember.CLAIM)) {
+      return guard;
+    }
+    MethodChecks.requireSeenCompletion(method, policy.find(PolicyMember.CLAIM).orElseThrow());
+    Duration claim =
+        time(policy, PolicyMember.CLAIM, Replay.CLAIM, Replay.MIN_CLAIM, Replay.MAX_CLAIM);
+    Rule rule = guard.rules().get(0);
+    if (claim.compareTo(rule.window()) >= 0) {
+      policy.reject(
+          PolicyMember.CLAIM,
+          "a submission is kept for %s s, which must be longer: set the time of the duplicate guard, or remove it"
+              .formatted(rule.window().toSeconds()));
+    }
+    if (rule.count() != 1) {
+      policy.reject(
+          PolicyMember.CLAIM,
+          "%s equal submissions are accepted, and only a single one is claimed: remove one of them"
+              .formatted(rule.count()));
+    }
+    return guard.withClaim(claim);
   }
 
   private static Duration time(

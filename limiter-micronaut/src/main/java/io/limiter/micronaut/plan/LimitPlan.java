@@ -9,6 +9,7 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.BoundedCache;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.PlannedCharge.Cost;
@@ -50,6 +51,7 @@ public final class LimitPlan {
   private final Optional<DuplicateGuard> charged; // the duplicates that the store counts
   private final Optional<DuplicateGuard> replay;
   private final boolean deniesKeys;
+  private final @Nullable RuleStack claimed;
   private final Policy policy;
   private final Map<String, PolicyPlan> byRule = new HashMap<>();
   private final CompletionPlan outcomes;
@@ -192,6 +194,8 @@ public final class LimitPlan {
             .filter(
                 guard -> guard.submission() instanceof DuplicateGuard.Submission.ByIdempotencyKey)
             .isPresent();
+    this.claimed =
+        charged.map(DuplicateGuard::stack).filter(guard -> !guard.claim().isZero()).orElse(null);
     this.policy =
         whole != null && charges.isEmpty() && duplicates.isEmpty()
             ? whole.policy // nothing is charged by it
@@ -386,6 +390,13 @@ public final class LimitPlan {
   /** Whether a guard denies repetitions of an {@code Idempotency-Key}. */
   public boolean deniesKeys() {
     return deniesKeys;
+  }
+
+  /**
+   * The rule of the duplicate guard, if it claims submissions while they run; null for most plans.
+   */
+  public @Nullable RuleStack claimed() {
+    return claimed;
   }
 
   /** The guard that repeats the answers of its submissions, in place of denying repetitions. */

@@ -6,8 +6,10 @@ import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyMember;
+import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.scheduling.annotation.Scheduled;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -64,6 +66,15 @@ final class MethodChecks {
         PolicyMember.DUPLICATE,
         shorthand ? "within" : true,
         shorthand ? remedy + " in a @RateLimiter" : remedy);
+  }
+
+  /** Rejects a claim, which ends with its call, if the result does not show that. */
+  static void requireSeenCompletion(@Nullable LimitedMethod method, Written<Duration> claim) {
+    hiddenCompletion(method)
+        .ifPresent(
+            hidden -> {
+              throw claim.origin().mistake(showEnd(hidden) + ", or remove it");
+            });
   }
 
   private static Optional<String> hiddenCompletion(@Nullable LimitedMethod method) {

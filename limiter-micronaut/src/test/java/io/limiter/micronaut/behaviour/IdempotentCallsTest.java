@@ -275,7 +275,7 @@ class IdempotentCallsTest {
     await().until(() -> runs.get() == 1);
     join(calls.reset("ship", "1"));
     Shipment newer = join(calls.run("ship", "1", SHIPMENT, shipping("newer")));
-    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.call.SubmissionClaims")) {
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.call.HeldSubmission")) {
       open.complete(new Shipment(7, "older"));
 
       assertThat(join(slow).item()).isEqualTo("older");

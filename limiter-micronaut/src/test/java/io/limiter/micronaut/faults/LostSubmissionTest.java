@@ -42,9 +42,14 @@ class LostSubmissionTest {
   }
 
   private CompletableFuture<HttpResponse<String>> submit(ServiceProcess to, String... headers) {
+    return post(to, "submitted", headers);
+  }
+
+  private CompletableFuture<HttpResponse<String>> post(
+      ServiceProcess to, String route, String... headers) {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(
-                URI.create("http://localhost:" + to.port() + "/paused/submitted/ada"))
+                URI.create("http://localhost:%s/paused/%s/ada".formatted(to.port(), route)))
             .POST(HttpRequest.BodyPublishers.ofString("{}"))
             .timeout(Duration.ofSeconds(30))
             .headers("Content-Type", "application/json", "Idempotency-Key", "k");
@@ -55,11 +60,15 @@ class LostSubmissionTest {
   }
 
   private void awaitRunning() {
+    awaitKey("*a.*");
+  }
+
+  private void awaitKey(String pattern) {
     try (RedisClient redisClient = RedisClient.create(redis.uri());
         StatefulRedisConnection<String, String> connection = redisClient.connect()) {
       await()
           .atMost(Duration.ofSeconds(20))
-          .until(() -> connection.sync().keys("*a.*").size() == 1);
+          .until(() -> connection.sync().keys(pattern).size() == 1);
     }
   }
 
@@ -74,6 +83,27 @@ class LostSubmissionTest {
     assertThat(again.statusCode()).isEqualTo(200);
     assertThat(again.body()).isEqualTo("run 1 for anyone");
     assertThat(submit(second).join().body()).isEqualTo(again.body());
+  }
+
+  /** The guard of 24 hours is held for two seconds at a time while the method runs. */
+  @Test
+  void aKilledProcessFreesItsDuplicateGuardAfterItsClaim() {
+    var never = post(first, "guarded", "X-Held", "the dead");
+    awaitKey("*d.*");
+    await() // it is renewed
+        .during(Duration.ofSeconds(5))
+        .atMost(Duration.ofSeconds(20))
+        .until(() -> post(second, "guarded").join().statusCode() == 409);
+    first.close();
+    assertThat(never).failsWithin(Duration.ofSeconds(20));
+
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .until(() -> post(second, "guarded").join().statusCode() == 200);
+    await()
+        .during(Duration.ofSeconds(4))
+        .atMost(Duration.ofSeconds(20))
+        .until(() -> post(second, "guarded").join().statusCode() == 409);
   }
 
   @Test

@@ -12,6 +12,8 @@ import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -131,6 +133,17 @@ final class PausedService {
       return held.isPresent()
           ? finish.thenApply(now -> answer)
           : CompletableFuture.completedFuture(answer);
+    }
+
+    /** Like {@link #submitted}, but a repetition is denied. */
+    @Post("/guarded/{by}")
+    @RateLimiter(
+        limitType = LimitType.GLOBAL,
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(time = 24, timeUnit = TimeUnit.HOURS),
+        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, claim = "2s"))
+    CompletionStage<String> guarded(String by, @Header("X-Held") Optional<String> held) {
+      return submitted(by, held);
     }
 
     @Get("/finish")

@@ -35,6 +35,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import kotlin.ResultKt;
@@ -216,10 +217,38 @@ class DuplicateMistakesTest extends MistakesContract {
         duplicate = @Duplicate(by = DuplicateBy.CALLER, replay = "1h"))
     void byCaller() {}
 
-    @Mistake("@RateLimiter.duplicate.claim = 10s: it has no effect without replay: set that")
+    @Mistake("@RateLimiter.duplicate.maxWait = 1s: it has no effect without replay: set that")
     @Post("/unreplayed")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(maxWait = "1s"))
+    void waitsWithoutReplay() {}
+
+    @Mistake(
+        "@RateLimiter.duplicate.claim = 10s: a submission is kept for 5 s, which must be longer: set the time of the duplicate guard, or remove it")
     @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(claim = "10s"))
-    void claimWithoutReplay() {}
+    void claimedForLonger() {}
+
+    @Mistake("@RateLimiter.duplicate.claim = 1ms: set it to 1 s to 10 min, such as 30s")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(claim = "1ms"))
+    void claimedTooShortly() {}
+
+    @Mistake(
+        "@RateLimiter.duplicate.claim = 1s: 2 equal submissions are accepted, and only a single one is claimed: remove one of them")
+    @RateLimiter(
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(count = 2, time = 60),
+        duplicate = @Duplicate(claim = "1s"))
+    void claimedTwice() {}
+
+    @Mistake({
+      "@RateLimiter.duplicate.claim = 1s: the method returns",
+      "which does not show when a call ends: return a CompletionStage or a Publisher, or remove it"
+    })
+    @RateLimiter(
+        preventDuplicate = true,
+        duplicate = @Duplicate(claim = "1s", releaseOnFailure = false))
+    Future<String> claimedWithoutEnd() {
+      return CompletableFuture.completedFuture("");
+    }
 
     @Mistake({
       "submissions are claimed before the arguments are bound: remove the condition, or put it into a @RateLimiter of its own"

@@ -301,6 +301,7 @@ public final class ManagedConnection {
                   Stream.of(
                       scripts.refund(),
                       scripts.renew(),
+                      scripts.hold(),
                       scripts.claims(),
                       scripts.submit(),
                       scripts.decide()),

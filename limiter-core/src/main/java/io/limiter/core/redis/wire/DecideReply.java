@@ -6,6 +6,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.store.DecisionReadout;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -191,6 +192,11 @@ public final class DecideReply implements DecisionReadout {
 
     public byte[] refundArgument() {
       return refundArgument;
+    }
+
+    /** The time of the units in a log, as it is stored. */
+    public byte[] stamp() {
+      return Arrays.copyOfRange(refundArgument, Double.BYTES, 2 * Double.BYTES);
     }
 
     /**

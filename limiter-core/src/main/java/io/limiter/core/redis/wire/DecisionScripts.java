@@ -28,7 +28,8 @@ import org.jspecify.annotations.Nullable;
  * @param submit decides one call and claims its submission
  * @param claims claims a submission, and keeps its answer
  * @param refund gives back what a call took
- * @param renew extends what a call holds while it runs
+ * @param renew renews the permits of a call while it runs
+ * @param hold keeps the submission of a call while it runs, and afterwards
  * @param algorithms the custom algorithms that the scripts support, in the order of their numbers
  */
 public record DecisionScripts(
@@ -38,6 +39,7 @@ public record DecisionScripts(
     RedisScript claims,
     RedisScript refund,
     RedisScript renew,
+    RedisScript hold,
     List<CustomAlgorithm> algorithms) {
 
   private static final String CUSTOM_ALGORITHMS = "--%custom-algorithms\n";
@@ -65,7 +67,15 @@ public record DecisionScripts(
   /** Creates scripts that decide each call alone. */
   public DecisionScripts(
       RedisScript decide, RedisScript refund, RedisScript renew, List<CustomAlgorithm> algorithms) {
-    this(decide, Optional.empty(), load().submit(), load().claims(), refund, renew, algorithms);
+    this(
+        decide,
+        Optional.empty(),
+        load().submit(),
+        load().claims(),
+        refund,
+        renew,
+        load().hold(),
+        algorithms);
   }
 
   /** The scripts without custom algorithms; read once. */
@@ -115,6 +125,7 @@ public record DecisionScripts(
         RedisScript.of(files.script("idempotency")),
         RedisScript.of(files.script("refund")),
         RedisScript.of(files.script("renew")),
+        RedisScript.of(files.script("hold")),
         algorithms);
   }
 

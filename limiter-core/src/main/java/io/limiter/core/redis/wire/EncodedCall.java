@@ -165,7 +165,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
               new byte[][] {
                 keys[firstKeys[c]],
                 stacks[c].argumentOfRules(Mode.RECORD, some.charge()),
-                stacks[c].ttl(),
+                stacks[c].ttlOfRecord(),
                 ascii(Long.toString(Math.max(1, MICROSECONDS.convert(some.age()))))
               });
         }

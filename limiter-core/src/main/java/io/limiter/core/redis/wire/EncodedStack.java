@@ -67,6 +67,7 @@ public final class EncodedStack {
   private final boolean zoned;
   private final long memoryMicros;
   private final byte[] ttl;
+  private final byte[] ttlOfRecord;
   private final int micros;
   private final int replyLength;
   private volatile Encoded encoded;
@@ -85,11 +86,16 @@ public final class EncodedStack {
     micros = micros(stack);
     this.wallMicros = wallMicros;
     this.zoned = cells.isZoned();
-    this.memoryMicros = Math.max(stack.horizonMicros(), cells.memoryMicros()) + stack.banMicros();
-    this.ttl =
-        Long.toString((memoryMicros + memoryMicros / 16 + 999) / 1_000 + SLACK_MILLIS)
-            .getBytes(StandardCharsets.US_ASCII);
+    long needed = Math.max(stack.horizonMicros(), cells.memoryMicros()) + stack.banMicros();
+    long claim = MICROSECONDS.convert(stack.claim());
+    this.memoryMicros = claim > 0 ? claim : needed;
+    this.ttlOfRecord = millis((needed + needed / 16 + 999) / 1_000 + SLACK_MILLIS);
+    this.ttl = claim > 0 ? millis((claim + 999) / 1_000) : ttlOfRecord;
     this.encoded = new Encoded(wallMicros.getAsLong());
+  }
+
+  private static byte[] millis(long millis) {
+    return Long.toString(millis).getBytes(StandardCharsets.US_ASCII);
   }
 
   /**
@@ -215,6 +221,11 @@ public final class EncodedStack {
   /** The time to live of the key, in ms, as text. */
   public byte[] ttl() {
     return ttl;
+  }
+
+  /** The same for units that memory took. No process renews a claim of them. */
+  byte[] ttlOfRecord() {
+    return ttlOfRecord;
   }
 
   /**

@@ -56,7 +56,9 @@ class AssembledScriptsTest {
             "refund",
             scripts.refund(),
             "renew",
-            scripts.renew());
+            scripts.renew(),
+            "hold",
+            scripts.hold());
     for (Map.Entry<String, RedisScript> script : named.entrySet()) {
       Files.writeString(
           DIRECTORY.resolve(script.getKey() + suffix + ".lua"), script.getValue().text());
@@ -73,7 +75,8 @@ class AssembledScriptsTest {
             scripts.submit(),
             scripts.claims(),
             scripts.refund(),
-            scripts.renew())) {
+            scripts.renew(),
+            scripts.hold())) {
       assertThat(script.text().lines())
           .allSatisfy(
               line -> assertThat(line).isNotEmpty().isEqualTo(line.strip()).doesNotContain("--"));

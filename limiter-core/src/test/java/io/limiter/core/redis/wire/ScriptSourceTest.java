@@ -45,6 +45,7 @@ public class ScriptSourceTest {
             scripts.decide(),
             scripts.refund(),
             scripts.renew(),
+            scripts.hold(),
             scripts.batch().orElseThrow(),
             scripts.submit(),
             scripts.claims(),

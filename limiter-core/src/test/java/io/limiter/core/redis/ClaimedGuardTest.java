@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.limiter.core.Charge;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitRequest.PastCharge;
+import io.limiter.core.Policy;
+import io.limiter.core.Reservation;
+import io.limiter.core.StateKey;
+import io.limiter.core.Subject;
+import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowLogRule;
+import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
+import io.limiter.core.testing.RedisFixture;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A duplicate guard whose submissions are claimed for a minute, and kept for a day afterwards. */
+class ClaimedGuardTest {
+
+  private static final Duration CLAIM = Duration.ofMinutes(1);
+  private static final Duration DAY = Duration.ofDays(1);
+  private static final RuleStack PLAIN = RuleStack.of(List.of(SlidingWindowLogRule.of(1, DAY)));
+  private static final RuleStack GUARD = PLAIN.withClaim(CLAIM);
+  private static final StateKey ADA = StateKey.of("orders", new Subject("user", "ada"));
+
+  private final RedisURI uri = RedisURI.create(RedisFixture.uri());
+  private final RedisSettings settings =
+      new RedisSettings(UUID.randomUUID().toString().substring(0, 8) + ":", Duration.ofSeconds(10));
+  private final SharedConnection source = SharedConnection.open(uri, settings);
+  private final RedisStore store = new RedisStore(source, settings);
+  private final RedisClient client = RedisClient.create(uri);
+  private final StatefulRedisConnection<byte[], byte[]> redis =
+      client.connect(ByteArrayCodec.INSTANCE);
+
+  @AfterEach
+  void close() {
+    store.close();
+    client.shutdown();
+  }
+
+  private static <T> T join(CompletionStage<T> stage) {
+    return stage.toCompletableFuture().join();
+  }
+
+  private static LimitRequest order(RuleStack guard) {
+    Policy policy =
+        new Policy(
+            "orders",
+            "orders",
+            List.of(),
+            Optional.of(guard),
+            List.of("orders"),
+            Map.of(),
+            List.of());
+    return new LimitRequest(
+        policy,
+        List.of(),
+        Optional.of(new Charge("orders", ADA.duplicates(guard, "tea"), guard, 1)));
+  }
+
+  private Verdict order(LimitStore at, RuleStack guard) {
+    join(source.firstAttempt());
+    return join(at.decide(order(guard), Mode.ACQUIRE));
+  }
+
+  private byte[] key() {
+    return settings.name(ADA.duplicates(GUARD, "tea"));
+  }
+
+  private Duration life() {
+    return Duration.ofMillis(redis.sync().pttl(key()));
+  }
+
+  @Test
+  void isTakenForItsClaimUntilItIsHeld() {
+    Reservation taken = order(store, GUARD).reservation();
+    assertThat(life()).isBetween(CLAIM.minusSeconds(20), CLAIM);
+    assertThat(order(store, GUARD).allowed()).isFalse();
+    assertThat(life()).isBetween(CLAIM.minusSeconds(20), CLAIM);
+
+    assertThat(join(taken.hold(DAY))).isEqualTo(1);
+    assertThat(life()).isBetween(DAY.minusMinutes(1), DAY);
+    assertThat(join(taken.hold(CLAIM))).isEqualTo(1); // a renewal that is late
+    assertThat(life()).isBetween(DAY.minusMinutes(1), DAY);
+    assertThat(order(store, GUARD).allowed()).isFalse();
+    assertThat(order(store, PLAIN).allowed()).as("another instance without a claim").isFalse();
+
+    assertThat(join(taken.release())).isEqualTo(1);
+    assertThat(join(taken.hold(DAY))).isZero();
+    assertThat(order(store, GUARD).allowed()).isTrue();
+    assertThat(life()).isBetween(CLAIM.minusSeconds(20), CLAIM);
+  }
+
+  @Test
+  void isNotHeldForACallThatHasLostIt() {
+    Reservation lost = order(store, GUARD).reservation();
+    redis.sync().del(key());
+    Reservation next = order(store, GUARD).reservation();
+
+    assertThat(join(lost.hold(DAY))).isZero();
+    assertThat(life()).isLessThanOrEqualTo(CLAIM);
+    assertThat(join(lost.release())).isZero();
+    assertThat(join(next.hold(DAY))).isEqualTo(1);
+  }
+
+  @Test
+  void aDeniedCallHoldsNothing() {
+    Reservation first = order(store, GUARD).reservation();
+    assertThat(join(order(store, GUARD).reservation().hold(DAY))).isZero();
+    assertThat(join(first.hold(CLAIM))).isEqualTo(1);
+  }
+
+  /** No process renews what memory has taken while Redis was away. */
+  @Test
+  void whatMemoryHasTakenIsRecordedForItsTime() {
+    LimitRequest later = order(GUARD);
+    PastCharge taken = new PastCharge(later.duplicate().orElseThrow(), Duration.ofSeconds(10));
+    join(source.firstAttempt());
+
+    assertThat(join(store.decide(later.after(List.of(taken)), Mode.ACQUIRE)).allowed()).isFalse();
+
+    assertThat(life()).isGreaterThan(DAY.minusMinutes(1));
+  }
+
+  @Test
+  void isHeldInMemoryAnyway() {
+    LimitStore memory = new MemoryStore();
+    Reservation taken = order(memory, GUARD).reservation();
+    assertThat(join(taken.hold(DAY))).isEqualTo(1);
+    assertThat(order(memory, GUARD).allowed()).isFalse();
+    assertThat(join(taken.release())).isEqualTo(1);
+    assertThat(order(memory, GUARD).allowed()).isTrue();
+  }
+
+  @Test
+  void onlyOneLogOfOneUnitHasAClaimWhichIsShorter() {
+    assertThat(GUARD).isNotEqualTo(PLAIN).isEqualTo(PLAIN.withClaim(CLAIM));
+    assertThat(GUARD.withClaim(Duration.ZERO)).isEqualTo(PLAIN);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> PLAIN.withClaim(DAY))
+        .withMessageContaining(
+            "has a claim of PT24H: use one sliding window log of 1 unit, whose window is longer");
+    for (RuleStack other :
+        List.of(
+            RuleStack.of(List.of(SlidingWindowLogRule.of(2, DAY))),
+            RuleStack.of(List.of(FixedWindowRule.of(1, DAY))),
+            PLAIN.withLease(Duration.ofSeconds(1)))) {
+      assertThatIllegalArgumentException().isThrownBy(() -> other.withClaim(CLAIM));
+    }
+  }
+}
