@@ -4,6 +4,7 @@ package io.limiter.micronaut.denial;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.denial.DenialBodyFactory.ApplicationBody;
 import io.limiter.micronaut.exception.InvalidCallException;
+import io.limiter.micronaut.exception.InvalidCallException.ReusedIdempotencyKeyException;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponseFactory;
@@ -43,7 +44,10 @@ public final class Rejections {
     return respond(
         new Rejection.Plain(
             request,
-            HttpStatus.BAD_REQUEST.getCode(),
+            (mistake instanceof ReusedIdempotencyKeyException
+                    ? HttpStatus.UNPROCESSABLE_ENTITY
+                    : HttpStatus.BAD_REQUEST)
+                .getCode(),
             mistake.code(),
             render(message, message, request),
             Optional.of(mistake)));

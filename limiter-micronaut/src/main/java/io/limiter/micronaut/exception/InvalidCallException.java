@@ -3,7 +3,8 @@ package io.limiter.micronaut.exception;
 
 /**
  * A call lacks a value that its limits need, or has an invalid one. Over HTTP it is a bad request,
- * 400, in the error format of the application; the method is not entered.
+ * 400, in the error format of the application, or 422 for a {@link ReusedIdempotencyKeyException};
+ * the method is not entered.
  */
 public abstract sealed class InvalidCallException extends RuntimeException {
 
@@ -75,6 +76,20 @@ public abstract sealed class InvalidCallException extends RuntimeException {
      */
     public InvalidSubmissionException(String message) {
       super(message, "{limiter.invalid-submission}");
+    }
+  }
+
+  /**
+   * The {@code Idempotency-Key} of a request was used for one with another method, path, query or
+   * body. Thrown where the limits of the method need its arguments. Nothing was counted.
+   */
+  public static final class ReusedIdempotencyKeyException extends InvalidCallException {
+
+    private static final long serialVersionUID = 1L;
+
+    /** Creates the failure of one call. */
+    public ReusedIdempotencyKeyException() {
+      super("The Idempotency-Key was used for another request", "{limiter.idempotency-key-reused}");
     }
   }
 

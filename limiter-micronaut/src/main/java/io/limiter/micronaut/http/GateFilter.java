@@ -7,6 +7,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Submission;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
+import io.limiter.core.store.Mode;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.call.LimitedCall;
@@ -30,11 +31,10 @@ import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.filter.ConditionalFilter;
 import io.micronaut.http.filter.ServerFilterPhase;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -99,7 +99,12 @@ public final class GateFilter implements ConditionalFilter {
       return true;
     }
     LimitPlan plan = plans.ofRoute(request).orElse(null);
-    return plan != null && (plan.replay().isPresent() || (decides && plan.atGate() != null));
+    return plan != null && (usesKeys(plan) || (decides && plan.atGate() != null));
+  }
+
+  /** Whether requests are compared with earlier ones under their keys; most plans have no keys. */
+  private boolean usesKeys(LimitPlan plan) {
+    return (plan.deniesKeys() || plan.replay().isPresent()) && replays.handles(plan);
   }
 
   /** The plan by which the gate decides a request; null if it does not. */
@@ -129,13 +134,10 @@ public final class GateFilter implements ConditionalFilter {
       return CompletableFuture.completedFuture(Optional.of(blocked(request)));
     }
     LimitPlan whole = plans.ofRoute(request).orElse(null);
-    if (whole == null || (whole.replay().isEmpty() && !whole.deniesKeys())) {
+    if (whole == null || !usesKeys(whole)) {
       return decideBehindSecurity(request);
     }
-    boolean decidesAll = whole.equals(plan(request)) && !whole.beforeSecurity();
-    if (!replays.handles(whole, decidesAll)) {
-      return decideBehindSecurity(request);
-    }
+    boolean decidesAll = whole.equals(plan(request));
     return replays.claim(
         request,
         whole,
@@ -220,8 +222,9 @@ public final class GateFilter implements ConditionalFilter {
     private final GateFilter gate;
     private final HttpRequest<?> http;
 
-    private Function<LimitRequest, Optional<Submission>> submissions = charges -> Optional.empty();
-    private @Nullable Submission unasked;
+    private BiFunction<LimitStore, LimitRequest, CompletionStage<Verdict>> decider =
+        (store, charges) -> super.ask(store, charges);
+    private boolean isUnasked;
     private Optional<Claim> found = Optional.empty();
     private @Nullable LimitedCall decision;
 
@@ -232,34 +235,41 @@ public final class GateFilter implements ConditionalFilter {
     }
 
     /**
-     * Decides the call, and claims its submission if the call is admitted, or compares it.
-     * Completes with the response to a denied call. If it completes with none, the call may not be
-     * {@linkplain #isDecided decided}, or not {@linkplain #isClaimed claimed}.
-     *
-     * @param some the submission by what the call is charged; empty if it is decided without one
+     * Decides the call, and claims its submission if the call is admitted. Completes with the
+     * response to a denied call. If it completes with none, the call may not be {@linkplain
+     * #isDecided decided}, or not {@linkplain #isClaimed claimed}.
      */
+    CompletionStage<Optional<MutableHttpResponse<?>>> submit(Submission submission) {
+      return submit((store, charges) -> ask(store, charges, submission));
+    }
+
+    /** Decides the call by asking the store in some way. */
     CompletionStage<Optional<MutableHttpResponse<?>>> submit(
-        Function<LimitRequest, Optional<Submission>> some) {
-      submissions = some;
+        BiFunction<LimitStore, LimitRequest, CompletionStage<Verdict>> by) {
+      decider = by;
       gate.admission.arrived(http);
       return inContext(() -> gate.admission.admit(this));
     }
 
-    /** If the store cannot decide with the submission, it is not asked to decide. */
     @Override
     protected CompletionStage<Verdict> ask(LimitStore store, LimitRequest charges) {
-      Optional<LimitRequest> submitted = submissions.apply(charges).map(charges::submitting);
-      if (submitted.isEmpty() || store.claims(submitted.get())) {
-        return super.ask(store, submitted.orElse(charges));
-      }
-      unasked = submitted.get().submission().orElseThrow();
-      return CompletableFuture.completedFuture(Verdict.free(plan().policy()));
+      return decider.apply(store, charges);
+    }
+
+    /** If the store cannot decide with the submission, it is not asked to decide. */
+    private CompletionStage<Verdict> ask(
+        LimitStore store, LimitRequest charges, Submission submission) {
+      LimitRequest submitted = charges.submitting(submission);
+      isUnasked = !store.claims(submitted);
+      return isUnasked
+          ? CompletableFuture.completedFuture(Verdict.free(plan().policy()))
+          : store.decide(submitted, Mode.ACQUIRE);
     }
 
     @Override
     protected boolean isDecidedBy(Verdict verdict) {
       found = verdict.claim();
-      return unasked == null && !verdict.isRepetition();
+      return !isUnasked && !verdict.isRepetition();
     }
 
     @Override
@@ -282,11 +292,6 @@ public final class GateFilter implements ConditionalFilter {
     /** What was found of its submission. */
     Optional<Claim> found() {
       return found;
-    }
-
-    /** The submission that the store could not decide with. */
-    Submission unasked() {
-      return Objects.requireNonNull(unasked);
     }
 
     /** Ends an admitted call that was answered without its method: it gives back what it took. */

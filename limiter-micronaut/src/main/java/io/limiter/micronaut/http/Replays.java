@@ -11,6 +11,7 @@ import io.limiter.core.idempotency.MemoryIdempotencyStore;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl;
+import io.limiter.micronaut.call.KeyComparison;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.call.SubmissionClaims;
 import io.limiter.micronaut.call.SubmissionClaims.HeldClaim;
@@ -52,7 +53,6 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -88,6 +88,7 @@ final class Replays {
   private final RequestSubjects subjects;
   private final BeanProvider<SubmissionClaims> claims;
   private final Supplier<SubmissionClaims> local;
+  private final KeyComparison comparison;
   private final AdmissionControl admission;
   private final DirectDenials denials;
   private final Rejections rejections;
@@ -103,6 +104,7 @@ final class Replays {
       RequestSubjects subjects,
       BeanProvider<SubmissionClaims> claims,
       LimiterTimer timer,
+      KeyComparison comparison,
       AdmissionControl admission,
       DirectDenials denials,
       Rejections rejections,
@@ -120,6 +122,7 @@ final class Replays {
                     new MemoryIdempotencyStore(
                         idempotency.maxEntries(), idempotency.maxBytes(), System::nanoTime),
                     timer));
+    this.comparison = comparison;
     this.admission = admission;
     this.denials = denials;
     this.rejections = rejections;
@@ -127,14 +130,10 @@ final class Replays {
     this.listeners = List.copyOf(listeners);
   }
 
-  /**
-   * Whether submissions of a route are claimed, or compared with earlier ones under their keys.
-   *
-   * @param decidesAll whether the gate decides all of its limits
-   */
-  boolean handles(LimitPlan whole, boolean decidesAll) {
+  /** Whether submissions of a route are claimed, or compared with earlier ones under their keys. */
+  boolean handles(LimitPlan whole) {
     return whole.replay().isPresent()
-        || (decidesAll && idempotency.compare() && whole.deniesKeys());
+        || (whole.deniesKeys() && idempotency.compare() && !whole.beforeSecurity());
   }
 
   /**
@@ -151,7 +150,7 @@ final class Replays {
       @Nullable SubmittingCall call,
       Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
     if (whole.replay().isEmpty()) {
-      return compare(request, Objects.requireNonNull(call, "the gate decides"), enter);
+      return compare(request, call, enter);
     }
     DuplicateGuard guard = whole.replay().get();
     Replay replay = guard.replay().orElseThrow();
@@ -181,82 +180,52 @@ final class Replays {
                             whole,
                             replay,
                             new Submission(name, digest, replay.claim()),
+                            Optional.ofNullable(call),
                             context),
-                        call,
                         enter));
   }
 
   /**
-   * Decides a call unless its key was used for another request. A store that cannot compare and
-   * decide at once is asked to compare first. Which guard applies to the caller, and whether the
-   * key is valid, is known once the call is charged.
+   * Decides a call unless its key was used for another request, or leaves that to the guard. Which
+   * guard applies to the caller, and whether the key is valid, is known once the call is charged.
    */
   private CompletionStage<Optional<MutableHttpResponse<?>>> compare(
       HttpRequest<?> request,
-      SubmittingCall call,
+      @Nullable SubmittingCall call,
       Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
     if (!request.getHeaders().contains(IdempotencyKey.HEADER) || hasParts(request)) {
       return enter.get(); // each time its parts are separated by other bytes
     }
+    if (call == null) {
+      return enter.get().thenCompose(denied -> handOver(request, denied));
+    }
     return fingerprint(request)
         .thenCompose(
             digest ->
-                digest.length == 0 ? enter(call.context(), enter) : compare(call, digest, enter));
+                digest.length == 0 ? enter(call.context(), enter) : compare(request, call, digest));
+  }
+
+  /** Leaves the digest to the guard, once the early limits are decided: they need no body. */
+  private CompletionStage<Optional<MutableHttpResponse<?>>> handOver(
+      HttpRequest<?> request, Optional<MutableHttpResponse<?>> denied) {
+    return denied.isPresent()
+        ? CompletableFuture.completedFuture(denied)
+        : fingerprint(request)
+            .thenApply(
+                digest -> {
+                  if (digest.length > 0) {
+                    KeyComparison.handOver(request, digest);
+                  }
+                  return denied;
+                });
   }
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> compare(
-      SubmittingCall call,
-      byte[] digest,
-      Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
-    HttpRequest<?> request = call.request().orElseThrow();
-    return call.submit(
-            charges ->
-                charges
-                    .duplicate()
-                    .filter(guard -> !guard.observed())
-                    .map(
-                        guard ->
-                            Submission.compared(
-                                guard.key().answer(),
-                                digest,
-                                guard.stack().rules().get(0).window())))
-        .thenCompose(
-            denied -> {
-              if (denied.isPresent() || call.isDecided()) {
-                return CompletableFuture.completedFuture(denied);
-              }
-              if (call.found().isPresent()) {
-                return CompletableFuture.completedFuture(reused(request, call.whole()));
-              }
-              CompletionStage<Optional<Claim>> compared =
-                  claims
-                      .get()
-                      .compare(call.unasked())
-                      .thenApply(Optional::of)
-                      .exceptionally(failure -> Optional.empty()); // the guard decides
-              return admission
-                  .threads()
-                  .back(compared, Optional.of(request), call.context())
-                  .thenCompose(found -> enterUnlessDifferent(request, call, found, enter));
-            });
-  }
-
-  private CompletionStage<Optional<MutableHttpResponse<?>>> enterUnlessDifferent(
-      HttpRequest<?> request,
-      SubmittingCall call,
-      Optional<Claim> found,
-      Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
-    Claim.State state = found.map(Claim::state).orElse(Claim.State.RUNNING);
-    if (state == Claim.State.DIFFERENT) {
-      return CompletableFuture.completedFuture(reused(request, call.whole()));
-    }
-    return enter(call.context(), enter)
-        .whenComplete(
-            (denied, failure) -> {
-              if (state == Claim.State.CLAIMED && (failure != null || denied.isPresent())) {
-                var unused = claims.get().forget(found.get());
-              }
-            });
+      HttpRequest<?> request, SubmittingCall call, byte[] digest) {
+    return call.submit((store, charges) -> comparison.decide(store, charges, digest))
+        .thenApply(
+            denied ->
+                denied.isPresent() || call.isDecided() ? denied : reused(request, call.whole()));
   }
 
   private Optional<MutableHttpResponse<?>> reused(HttpRequest<?> request, LimitPlan plan) {
@@ -271,23 +240,27 @@ final class Replays {
     }
   }
 
-  /** A request with the submission that it makes. */
+  /**
+   * A request with the submission that it makes.
+   *
+   * @param call that of the request, if the gate makes the only decision
+   */
   private record Submitted(
       HttpRequest<?> request,
       LimitPlan plan,
       Replay replay,
       Submission submission,
+      Optional<SubmittingCall> call,
       CallContext context) {}
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> claim(
-      Submitted submitted,
-      @Nullable SubmittingCall call,
-      Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
-    if (call == null) {
+      Submitted submitted, Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
+    if (submitted.call().isEmpty()) {
       return claim(submitted, from -> from.claim(submitted.replay(), submitted.submission()))
           .thenCompose(answer -> enterUnless(answer, submitted, enter));
     }
-    return call.submit(charges -> Optional.of(submitted.submission()))
+    SubmittingCall call = submitted.call().get();
+    return call.submit(submitted.submission())
         .thenCompose(
             denied -> {
               if (denied.isPresent() || call.isClaimed()) {
