@@ -17,7 +17,14 @@ public final class Submission {
   private final StateKey key;
   private final byte[] fingerprint;
   private final Duration time;
-  private final boolean compared;
+  private final Kind kind;
+
+  /** How a repetition is decided. */
+  private enum Kind {
+    FREE,
+    CHARGED,
+    COMPARED
+  }
 
   /**
    * @param key the submission, see {@link StateKey#answers}
@@ -26,7 +33,7 @@ public final class Submission {
    * @throws IllegalArgumentException if the fingerprint has another length
    */
   public Submission(StateKey key, byte[] fingerprint, Duration time) {
-    this(key, fingerprint, time, false);
+    this(key, fingerprint, time, Kind.FREE);
   }
 
   /**
@@ -37,10 +44,18 @@ public final class Submission {
    * @throws IllegalArgumentException if the fingerprint has another length
    */
   public static Submission compared(StateKey key, byte[] fingerprint, Duration time) {
-    return new Submission(key, fingerprint, time, true);
+    return new Submission(key, fingerprint, time, Kind.COMPARED);
   }
 
-  private Submission(StateKey key, byte[] fingerprint, Duration time, boolean compared) {
+  /**
+   * Returns this submission, whose repetitions are decided like first calls: an admitted one takes
+   * its units, and its verdict has what was found. Not for one that is only compared.
+   */
+  public Submission charged() {
+    return new Submission(key, fingerprint, time, Kind.CHARGED);
+  }
+
+  private Submission(StateKey key, byte[] fingerprint, Duration time, Kind kind) {
     if (fingerprint.length != FINGERPRINT_BYTES) {
       throw new IllegalArgumentException(
           "A fingerprint of %s bytes: use %s, a SHA-256"
@@ -49,7 +64,7 @@ public final class Submission {
     this.key = key;
     this.fingerprint = fingerprint.clone();
     this.time = time;
-    this.compared = compared;
+    this.kind = kind;
   }
 
   public StateKey key() {
@@ -67,7 +82,12 @@ public final class Submission {
 
   /** Whether it is only compared, see {@link #compared(StateKey, byte[], Duration)}. */
   public boolean isCompared() {
-    return compared;
+    return kind == Kind.COMPARED;
+  }
+
+  /** Whether its repetitions are charged, see {@link #charged()}. */
+  public boolean isCharged() {
+    return kind == Kind.CHARGED;
   }
 
   @Override
@@ -75,7 +95,7 @@ public final class Submission {
     return other instanceof Submission that
         && key.equals(that.key)
         && time.equals(that.time)
-        && compared == that.compared
+        && kind == that.kind
         && Arrays.equals(fingerprint, that.fingerprint);
   }
 

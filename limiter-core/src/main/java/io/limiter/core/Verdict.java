@@ -208,9 +208,10 @@ public final class Verdict {
 
   /**
    * What the store found of the {@linkplain LimitRequest#submission submission} of the call. If it
-   * runs or was answered, the store has not decided, and has charged nothing. Empty if the call has
-   * no submission or one that is only compared, if it is denied, and if the submission was not
-   * looked for, for example by the fallback.
+   * runs or was answered, the store has not decided, and has charged nothing, unless repetitions
+   * are {@linkplain Submission#charged charged}. Empty if the call has no submission or one that is
+   * only compared, if it is denied, and if the submission was not looked for, for example by the
+   * fallback.
    */
   public Optional<Claim> claim() {
     return extras.claim;
@@ -218,7 +219,9 @@ public final class Verdict {
 
   /** Whether the submission of the call was there before, so that the store has not decided. */
   public boolean isRepetition() {
-    return extras.claim.isPresent() && extras.claim.get().state() != Claim.State.CLAIMED;
+    return decidedBy == DecidedBy.NONE
+        && extras.claim.isPresent()
+        && extras.claim.get().state() != Claim.State.CLAIMED;
   }
 
   /** The handle to give back or settle what was taken. */

@@ -909,6 +909,14 @@ final class SettingsTable {
         "3s",
         "",
         with(five, replay));
+    member(
+        kind,
+        "duplicate.charge-repetitions",
+        true,
+        shown("duplicate.charge-repetitions"),
+        "true",
+        "",
+        with(five, replay));
     row(
         kind,
         "limiter.policies.passcodes.rules",

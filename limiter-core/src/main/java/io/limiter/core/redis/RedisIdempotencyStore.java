@@ -36,6 +36,9 @@ final class RedisIdempotencyStore implements IdempotencyStore {
   /** Length of a state and a time, before an answer. */
   private static final int REPLY_HEAD = 9;
 
+  /** Length of a state and a length, before a decision and what was found. */
+  private static final int PAID_HEAD = 5;
+
   private final RedisNodes nodes;
   private final UnitScripts units;
   private final RedisSettings settings;
@@ -114,13 +117,15 @@ final class RedisIdempotencyStore implements IdempotencyStore {
     System.arraycopy(call.keys(), 0, keys, 1, call.keys().length);
     int last = call.arguments().length;
     byte[][] arguments = Arrays.copyOf(call.arguments(), last + 2);
-    arguments[last] =
-        some.isCompared()
-            ? some.fingerprint()
-            : ByteBuffer.allocate(TOKEN_BYTES + Submission.FINGERPRINT_BYTES)
-                .put(token)
-                .put(some.fingerprint())
-                .array();
+    ByteBuffer claim = ByteBuffer.allocate(1 + TOKEN_BYTES + Submission.FINGERPRINT_BYTES);
+    if (some.isCharged()) {
+      claim.put((byte) 'P');
+    }
+    if (!some.isCompared()) {
+      claim.put(token);
+    }
+    claim.put(some.fingerprint());
+    arguments[last] = Arrays.copyOf(claim.array(), claim.position());
     arguments[last + 1] = millis(some.time());
     return ScriptCall.of(nodes, scripts.submit(), call, keys, arguments, time);
   }
@@ -140,7 +145,14 @@ final class RedisIdempotencyStore implements IdempotencyStore {
       Verdict decided = decision.apply(Arrays.copyOfRange(reply, 1, reply.length));
       return reply[0] == 'C' ? decided.withClaim(Claim.claimed(key, token)) : decided;
     }
-    return Verdict.free(request.policy()).withClaim(read(key, token, settings.name(key), reply));
+    byte[] name = settings.name(key);
+    if (reply != null && reply.length > PAID_HEAD && reply[0] == 'P') {
+      int end = PAID_HEAD + ByteBuffer.wrap(reply).getInt(1);
+      return decision
+          .apply(Arrays.copyOfRange(reply, PAID_HEAD, end))
+          .withClaim(read(key, token, name, Arrays.copyOfRange(reply, end, reply.length)));
+    }
+    return Verdict.free(request.policy()).withClaim(read(key, token, name, reply));
   }
 
   @Override

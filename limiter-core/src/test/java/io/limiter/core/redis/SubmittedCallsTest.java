@@ -229,6 +229,42 @@ class SubmittedCallsTest implements LimitStoreContract, RedisHarness {
             Mode.ACQUIRE));
   }
 
+  private Verdict submitCharged(StateKey submission, byte[] fingerprint) {
+    return join(
+        store.decide(
+            LimitRequest.of(TWICE, Subject.global())
+                .submitting(new Submission(submission, fingerprint, MINUTE).charged()),
+            Mode.ACQUIRE));
+  }
+
+  /** Its units are taken, or it is denied; either way what is there stays. */
+  @Test
+  void aRepetitionIsChargedIfItIsToBe() {
+    Claim first = submitCharged(ORDER, SAME).claim().orElseThrow();
+    assertThat(first.state()).isEqualTo(Claim.State.CLAIMED);
+    assertRepeats(submitCharged(ORDER, OTHER), Claim.State.DIFFERENT);
+    assertThat(left()).isEqualTo(1);
+
+    Verdict running = submitCharged(ORDER, SAME);
+    assertThat(running.isRepetition()).isFalse();
+    assertThat(running.decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(running.allowed()).isTrue();
+    assertThat(running.rules().get(0).remaining()).isZero();
+    assertThat(running.claim().orElseThrow().state()).isEqualTo(Claim.State.RUNNING);
+    byte[] answer = {1, 2, 3};
+    assertThat(join(store.idempotency().answer(first, answer, MINUTE))).isTrue();
+
+    Verdict denied = submitCharged(ORDER, SAME);
+    assertThat(denied.allowed()).isFalse();
+    assertThat(denied.claim()).isEmpty();
+    assertThat(join(running.reservation().refund())).isEqualTo(1);
+    Verdict answered = submitCharged(ORDER, SAME);
+    assertThat(answered.allowed()).isTrue();
+    assertThat(answered.claim().orElseThrow().state()).isEqualTo(Claim.State.ANSWERED);
+    assertThat(answered.claim().orElseThrow().answer()).isEqualTo(answer);
+    assertThat(left()).isZero();
+  }
+
   /** As the decision on any call. */
   @Test
   void itIsOneCommand() {

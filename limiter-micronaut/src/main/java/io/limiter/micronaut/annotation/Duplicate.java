@@ -83,6 +83,13 @@ public @interface Duplicate {
    */
   String maxWait() default "";
 
+  /**
+   * Whether the rules count a repetition, and may deny it, before it receives its response. False
+   * by default. A request with another body under its key is never counted. The request alone must
+   * decide: no limit of the method may need the arguments. Only with {@link #replay}.
+   */
+  boolean chargeRepetitions() default false;
+
   /** Status of the response to a duplicate. By default as configured: 409. */
   int status() default 0;
 

@@ -56,6 +56,9 @@ public @interface Idempotent {
    */
   int[] releaseOn() default {};
 
+  /** See {@link Duplicate#chargeRepetitions}. */
+  boolean chargeRepetitions() default false;
+
   /** Whether a request needs an {@code Idempotency-Key}. Without one it is a new submission. */
   boolean required() default true;
 }

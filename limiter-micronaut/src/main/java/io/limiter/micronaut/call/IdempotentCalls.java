@@ -35,7 +35,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -103,7 +102,7 @@ public final class IdempotentCalls {
             List.copyOf(listeners),
             new LogThrottle(),
             new LogThrottle()),
-        new Replay(Duration.ofHours(24), Replay.CLAIM, Replay.MAX_WAIT, Set.of()),
+        new Replay(Duration.ofHours(24), Replay.CLAIM, Replay.MAX_WAIT),
         Fallback.DENY);
   }
 
@@ -134,13 +133,13 @@ public final class IdempotentCalls {
   @Internal
   public static IdempotentCalls unlimited() {
     return new IdempotentCalls(
-        null, new Replay(Replay.MIN_RETAIN, Replay.CLAIM, Duration.ZERO, Set.of()), Fallback.ALLOW);
+        null, new Replay(Replay.MIN_RETAIN, Replay.CLAIM, Duration.ZERO), Fallback.ALLOW);
   }
 
   /** For how long a result is kept. 24 hours by default; 1 s to 366 days. */
   public IdempotentCalls withRetain(Duration retain) {
     require("retain", retain, Replay.MIN_RETAIN, Replay.MAX_RETAIN);
-    return with(new Replay(retain, replay.claim(), replay.maxWait(), Set.of()));
+    return with(new Replay(retain, replay.claim(), replay.maxWait()));
   }
 
   /**
@@ -149,13 +148,13 @@ public final class IdempotentCalls {
    */
   public IdempotentCalls withClaim(Duration claim) {
     require("claim", claim, Replay.MIN_CLAIM, Replay.MAX_CLAIM);
-    return with(new Replay(replay.retain(), claim, replay.maxWait(), Set.of()));
+    return with(new Replay(replay.retain(), claim, replay.maxWait()));
   }
 
   /** For how long a repetition waits while the work runs. 2 s by default; 0 s to 30 s. */
   public IdempotentCalls withMaxWait(Duration maxWait) {
     require("maxWait", maxWait, Duration.ZERO, Replay.LONGEST_WAIT);
-    return with(new Replay(replay.retain(), replay.claim(), maxWait, Set.of()));
+    return with(new Replay(replay.retain(), replay.claim(), maxWait));
   }
 
   /**

@@ -103,6 +103,8 @@ public final class PolicyMember<T> {
       textTime("duplicate.claim", "set it to 1 s to 10 min, such as 30s");
   public static final PolicyMember<Duration> DUPLICATE_MAX_WAIT =
       textTime("duplicate.max-wait", "set it to 0 s to 30 s, such as 2s");
+  public static final PolicyMember<Boolean> CHARGE_REPETITIONS =
+      flag(POLICY, "duplicate.charge-repetitions");
   public static final PolicyMember<Long> DUPLICATE_STATUS = number(POLICY, "duplicate.status");
   public static final PolicyMember<String> DUPLICATE_CODE = text(POLICY, "duplicate.code");
   public static final PolicyMember<String> DUPLICATE_MESSAGE = text(POLICY, "duplicate.message");

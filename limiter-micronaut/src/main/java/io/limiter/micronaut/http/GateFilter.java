@@ -227,6 +227,7 @@ public final class GateFilter implements ConditionalFilter {
     private boolean isUnasked;
     private Optional<Claim> found = Optional.empty();
     private @Nullable LimitedCall decision;
+    private boolean isCharged;
 
     SubmittingCall(GateFilter gate, HttpRequest<?> http, LimitPlan plan) {
       super(gate, http, plan);
@@ -256,14 +257,18 @@ public final class GateFilter implements ConditionalFilter {
       return decider.apply(store, charges);
     }
 
-    /** If the store cannot decide with the submission, it is not asked to decide. */
+    /**
+     * If the store cannot decide with the submission, it is not asked to decide; if repetitions are
+     * charged, it decides first, like on any call.
+     */
     private CompletionStage<Verdict> ask(
         LimitStore store, LimitRequest charges, Submission submission) {
       LimitRequest submitted = charges.submitting(submission);
-      isUnasked = !store.claims(submitted);
+      boolean claims = store.claims(submitted);
+      isUnasked = !claims && !submission.isCharged();
       return isUnasked
           ? CompletableFuture.completedFuture(Verdict.free(plan().policy()))
-          : store.decide(submitted, Mode.ACQUIRE);
+          : store.decide(claims ? submitted : charges, Mode.ACQUIRE);
     }
 
     @Override
@@ -275,7 +280,9 @@ public final class GateFilter implements ConditionalFilter {
     @Override
     protected void decided(LimitedCall decided) {
       decision = decided;
-      found.ifPresent(claim -> gate.replays.claimed(http, plan(), claim));
+      if (isClaimed()) {
+        gate.replays.claimed(http, plan(), found.orElseThrow());
+      }
       super.decided(decided);
     }
 
@@ -286,7 +293,8 @@ public final class GateFilter implements ConditionalFilter {
 
     /** Whether the call is admitted, and its submission claimed. */
     boolean isClaimed() {
-      return decision != null && found.isPresent();
+      return decision != null
+          && found.filter(claim -> claim.state() == Claim.State.CLAIMED).isPresent();
     }
 
     /** What was found of its submission. */
@@ -294,9 +302,17 @@ public final class GateFilter implements ConditionalFilter {
       return found;
     }
 
-    /** Ends an admitted call that was answered without its method: it gives back what it took. */
+    /** The call is a repetition that is charged. */
+    void charge() {
+      isCharged = true;
+    }
+
+    /**
+     * Ends an admitted call that was answered without its method: it gives back what it took. One
+     * that is charged ends with its response.
+     */
     Optional<MutableHttpResponse<?>> end(Optional<MutableHttpResponse<?>> answer) {
-      if (answer.isPresent() && decision != null) {
+      if (answer.isPresent() && decision != null && !isCharged) {
         var unusedUnits = decision.verdict().reservation().refund();
         var unusedEnd = decision.on(LimitedCall.Event.Plain.ABANDONED);
       }

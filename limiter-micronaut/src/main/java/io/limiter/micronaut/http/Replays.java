@@ -179,7 +179,7 @@ final class Replays {
                             request,
                             whole,
                             replay,
-                            new Submission(name, digest, replay.claim()),
+                            submission(name, digest, replay),
                             Optional.ofNullable(call),
                             context),
                         enter));
@@ -240,6 +240,11 @@ final class Replays {
     }
   }
 
+  private static Submission submission(StateKey name, byte[] digest, Replay replay) {
+    Submission submission = new Submission(name, digest, replay.claim());
+    return replay.charge().isPresent() ? submission.charged() : submission;
+  }
+
   /**
    * A request with the submission that it makes.
    *
@@ -251,7 +256,15 @@ final class Replays {
       Replay replay,
       Submission submission,
       Optional<SubmittingCall> call,
-      CallContext context) {}
+      CallContext context) {
+
+    /** A repetition is answered, or waits in vain. */
+    void repeated() {
+      if (replay.charge().isPresent()) {
+        call.ifPresent(SubmittingCall::charge);
+      }
+    }
+  }
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> claim(
       Submitted submitted, Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
@@ -432,6 +445,7 @@ final class Replays {
         yield Optional.empty();
       }
       case ANSWERED -> {
+        submitted.repeated();
         Optional<StoredAnswer> stored = from.answer(claim).flatMap(StoredAnswer::of);
         report(plan, stored.isPresent() ? Result.REPLAYED : Result.UNREADABLE);
         Optional<MutableHttpResponse<?>> answer = stored.flatMap(StoredAnswer::response);
@@ -441,6 +455,7 @@ final class Replays {
       }
       case DIFFERENT -> reused(request, plan);
       case RUNNING -> {
+        submitted.repeated();
         report(plan, Result.RUNNING);
         Optional<MutableHttpResponse<?>> rejected =
             reject(request, HttpStatus.CONFLICT, "idempotency_key_in_use");

@@ -270,6 +270,7 @@ final class AnnotationReader {
         guarded = read(PolicyMember.CLAIM, "claim", guarded);
         guarded = read(PolicyMember.DUPLICATE_MAX_WAIT, "maxWait", guarded);
         guarded = read(PolicyMember.RELEASE_ON, "releaseOn", guarded);
+        guarded = read(PolicyMember.CHARGE_REPETITIONS, "chargeRepetitions", guarded);
         return read(PolicyMember.REQUIRE_IDEMPOTENCY_KEY, "required", guarded);
       }
       guarded = read(PolicyMember.DUPLICATE_TIME, "within", guarded);

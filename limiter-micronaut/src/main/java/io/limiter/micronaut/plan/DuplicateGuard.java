@@ -6,6 +6,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.definition.CallExpression;
+import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKeyException;
 import io.limiter.micronaut.subject.IdempotencyKey;
@@ -208,9 +209,20 @@ public record DuplicateGuard(
    * @param claim how long a submission is taken without renewal while its method runs
    * @param maxWait how long a repetition waits for the answer
    * @param unkept statuses of answers that are not kept, beside those of 500 and above
+   * @param charge where it is written that repetitions are charged; empty if they are not
    */
   @Internal
-  public record Replay(Duration retain, Duration claim, Duration maxWait, Set<Integer> unkept) {
+  public record Replay(
+      Duration retain,
+      Duration claim,
+      Duration maxWait,
+      Set<Integer> unkept,
+      Optional<Origin> charge) {
+
+    /** How the result of a call from code is repeated. */
+    public Replay(Duration retain, Duration claim, Duration maxWait) {
+      this(retain, claim, maxWait, Set.of(), Optional.empty());
+    }
 
     public static final Duration MIN_RETAIN = Duration.ofSeconds(1);
     public static final Duration MAX_RETAIN = Duration.ofDays(366);

@@ -88,9 +88,10 @@ final class DuplicateGuardReader {
       SubjectSource source,
       Optional<Condition> condition) {
     if (!replays(policy)) {
-      policy.reject(
-          PolicyMember.DUPLICATE_MAX_WAIT,
-          "it has no effect without replay: set that, or remove it");
+      for (PolicyMember<?> member :
+          List.of(PolicyMember.DUPLICATE_MAX_WAIT, PolicyMember.CHARGE_REPETITIONS)) {
+        policy.reject(member, "it has no effect without replay: set that, or remove it");
+      }
       return Optional.empty();
     }
     Origin asked = policy.find(PolicyMember.REPLAY).orElseThrow().origin();
@@ -141,7 +142,11 @@ final class DuplicateGuardReader {
                 Replay.MAX_WAIT,
                 Duration.ZERO,
                 Replay.LONGEST_WAIT),
-            policy.has(PolicyMember.RELEASE_ON) ? release(policy).statuses() : Replay.UNKEPT));
+            policy.has(PolicyMember.RELEASE_ON) ? release(policy).statuses() : Replay.UNKEPT,
+            policy
+                .find(PolicyMember.CHARGE_REPETITIONS)
+                .filter(Written::value)
+                .map(Written::origin)));
   }
 
   /** The rule of a guard that takes submissions for a short time until they have ended. */

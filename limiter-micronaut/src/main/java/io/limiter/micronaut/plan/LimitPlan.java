@@ -238,8 +238,9 @@ public final class LimitPlan {
       boolean exempts) {
     MethodChecks.requireEarlyRules(policies);
     List<PolicyPlan> distinct = distinct(policies);
-    return new LimitPlan(
-        Method.of(method, guarded, takesVerdict, distinct, false), distinct, exempts, null);
+    Method described = Method.of(method, guarded, takesVerdict, distinct, false);
+    MethodChecks.requireDecidedByGate(policies, described.decidedByRequest());
+    return new LimitPlan(described, distinct, exempts, null);
   }
 
   private static List<PolicyPlan> distinct(List<PolicyPlan> policies) {

@@ -175,6 +175,21 @@ final class MethodChecks {
     }
   }
 
+  /** Rejects charged repetitions where the gate, which answers them, does not decide. */
+  static void requireDecidedByGate(List<PolicyPlan> policies, boolean decides) {
+    if (!decides) {
+      guards(policies)
+          .flatMap(guard -> guard.replay().stream())
+          .flatMap(replay -> replay.charge().stream())
+          .findFirst()
+          .ifPresent(
+              asked -> {
+                throw asked.mistake(
+                    "repetitions are answered before the arguments are bound, and a limit of the method needs these, or limiter.gate.enabled is false: remove it");
+              });
+    }
+  }
+
   /** Rejects an early policy without a rule that can be decided before the body is read. */
   static void requireEarlyRules(List<PolicyPlan> policies) {
     for (PolicyPlan policy : policies) {

@@ -223,6 +223,20 @@ class DuplicateMistakesTest extends MistakesContract {
     void waitsWithoutReplay() {}
 
     @Mistake(
+        "@RateLimiter.duplicate.chargeRepetitions = true: it has no effect without replay: set that")
+    @Post("/uncharged")
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(chargeRepetitions = true))
+    void chargedWithoutReplay() {}
+
+    @Mistake({
+      "@Idempotent.chargeRepetitions = true: repetitions are answered before the arguments are bound, and a limit of the method needs these"
+    })
+    @Post("/charged")
+    @Idempotent(chargeRepetitions = true)
+    @RateRule(count = 1, subject = "#{order}")
+    void chargedByArgument(@Body String order) {}
+
+    @Mistake(
         "@RateLimiter.duplicate.claim = 10s: a submission is kept for 5 s, which must be longer: set the time of the duplicate guard, or remove it")
     @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(claim = "10s"))
     void claimedForLonger() {}
