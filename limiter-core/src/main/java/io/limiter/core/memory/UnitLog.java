@@ -240,21 +240,12 @@ final class UnitLog {
 
   /** Gives back up to this many units that have exactly this stamp. Returns how many. */
   int giveBack(long stampMicros, int units) {
-    int low = 0;
-    int high = size;
-    while (low < high) {
-      int middle = (low + high) >>> 1;
-      if (stampMicros(middle) - stampMicros < 0) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    int after = low;
-    while (after < size && after - low < units && stampMicros(after) == stampMicros) {
+    int first = firstYounger(stampMicros, 1); // with this stamp, or a later one
+    int after = first;
+    while (after < size && after - first < units && stampMicros(after) == stampMicros) {
       after++;
     }
-    int given = after - low;
+    int given = after - first;
     for (int i = after; i < size; i++) {
       ring[(head + i - given) & (ring.length - 1)] = stampMicros(i);
     }
