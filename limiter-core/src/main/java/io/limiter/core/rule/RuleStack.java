@@ -64,6 +64,7 @@ public final class RuleStack {
   private final Rule[] cellRules;
 
   private final long kept;
+  private final long banMicros;
   private final int longestLog;
   private final boolean custom;
 
@@ -95,6 +96,13 @@ public final class RuleStack {
             .sorted(CANONICAL)
             .toArray(Rule[]::new);
     this.custom = rules.stream().anyMatch(rule -> rule instanceof CustomRule);
+    boolean begins =
+        rules.stream()
+            .anyMatch(
+                rule ->
+                    rule instanceof TokenBucketRule bucket && bucket.initial() < bucket.count());
+    this.banMicros =
+        begins ? ban.map(known -> MICROSECONDS.convert(known.longest())).orElse(0L) : 0;
     this.cellIndexes = new int[windows.length];
     long most = 0;
     int longest = -1;
@@ -325,12 +333,7 @@ public final class RuleStack {
    * bucket.
    */
   public long banMicros() {
-    boolean begins =
-        rules.stream()
-            .anyMatch(
-                rule ->
-                    rule instanceof TokenBucketRule bucket && bucket.initial() < bucket.count());
-    return begins ? ban.map(known -> MICROSECONDS.convert(known.longest())).orElse(0L) : 0;
+    return banMicros;
   }
 
   /** The rules, in the order in which they are reported. */

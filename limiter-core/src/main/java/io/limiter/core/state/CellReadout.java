@@ -48,7 +48,9 @@ public interface CellReadout {
    * The cell if the call is denied: the same object that was read, unless time has to start for a
    * new subject.
    */
-  Cell denied(Cell read);
+  default Cell denied(Cell read) {
+    return read;
+  }
 
   /**
    * The evaluation for the algorithms of this library: it is computed from the current numbers,
@@ -119,11 +121,6 @@ public interface CellReadout {
     @Override
     public final Cell taken() {
       return with(units());
-    }
-
-    @Override
-    public Cell denied(Cell read) {
-      return read;
     }
   }
 }

@@ -204,10 +204,5 @@ final class CustomCell implements Cell {
     public Cell taken() {
       return new CustomCell(rule, nowMicros, next);
     }
-
-    @Override
-    public Cell denied(Cell read) {
-      return read;
-    }
   }
 }
