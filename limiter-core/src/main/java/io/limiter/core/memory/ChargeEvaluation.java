@@ -47,7 +47,6 @@ final class ChargeEvaluation {
   private boolean kept = true;
   private boolean admits;
   private @Nullable UnitLog known;
-  private @Nullable UnitLog log;
   private long clockMicros;
   private long nowMicros;
   private long sinceNewestMicros = Long.MAX_VALUE;
@@ -195,21 +194,13 @@ final class ChargeEvaluation {
   void record(long thenMicros) {
     long atMicros = known == null ? thenMicros : Math.max(thenMicros, known.clockOfLastWrite());
     var unused = read(atMicros, Mode.RECORD);
-    UnitLog into = known();
-    if (logs) {
-      stampMicros = into.take(nowMicros, charge.cost(), stack.kept(), stack.horizonMicros());
-    }
-    if (cells != null) {
-      into.remember(cells.recorded(), nowMicros, stack.banMicros());
-    }
-    into.wrote(nowMicros, nowMicros - atMicros);
+    write(cells == null ? null : cells.recorded());
   }
 
   private boolean readLog(Mode mode) {
-    int size = 0;
-    if (known != null && known.size() > 0) {
-      log = known;
-      size = log.size();
+    UnitLog log = known;
+    int size = log == null ? 0 : log.size();
+    if (log != null && size > 0) {
       sinceNewestMicros = nowMicros - log.newestMicros();
     }
     boolean admitted = true;
@@ -246,9 +237,13 @@ final class ChargeEvaluation {
   /** Takes the units. */
   void take() {
     writeBan();
-    if (!kept) {
-      return;
+    if (kept) {
+      write(cells == null ? null : cells.taken()).taken(clockMicros);
     }
+  }
+
+  /** Writes the units to the log, and the cells with them. */
+  private UnitLog write(Cell @Nullable [] after) {
     UnitLog into = known();
     if (logs) {
       stampMicros =
@@ -259,11 +254,11 @@ final class ChargeEvaluation {
               stack.kept(),
               stack.horizonMicros());
     }
-    if (cells != null) {
-      into.remember(cells.taken(), nowMicros, stack.banMicros());
+    if (after != null) {
+      into.remember(after, nowMicros, stack.banMicros());
     }
     into.wrote(nowMicros, nowMicros - clockMicros);
-    into.taken(clockMicros);
+    return into;
   }
 
   private UnitLog known() {

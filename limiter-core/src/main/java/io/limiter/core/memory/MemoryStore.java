@@ -149,29 +149,19 @@ public final class MemoryStore implements LimitStore {
 
   @Override
   public CompletionStage<Void> reset(Collection<StateKey> keys) {
-    if (closed) {
-      return failure();
-    }
-    long mask = 0;
-    for (StateKey key : keys) {
-      mask |= 1L << stripes.indexOf(key);
-    }
-    stripes.lock(mask);
-    try {
-      for (StateKey key : keys) {
-        LogTable subjects = stripes.get(stripes.indexOf(key)).subjects;
-        subjects.remove(key);
-        subjects.remove(key.ban());
-      }
-    } finally {
-      stripes.unlock(mask);
-    }
-    return CompletableFuture.completedFuture(null);
+    return remove(keys, true);
   }
 
   /** The bans of new subjects that share an overflow stay. */
   @Override
   public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+    return remove(keys, false);
+  }
+
+  /**
+   * @param counts whether to remove what was counted too, or only the bans
+   */
+  private CompletionStage<Void> remove(Collection<StateKey> keys, boolean counts) {
     if (closed) {
       return failure();
     }
@@ -179,7 +169,11 @@ public final class MemoryStore implements LimitStore {
       int index = stripes.indexOf(key);
       stripes.lock(1L << index);
       try {
-        stripes.get(index).subjects.remove(key.ban());
+        LogTable subjects = stripes.get(index).subjects;
+        if (counts) {
+          subjects.remove(key);
+        }
+        subjects.remove(key.ban());
       } finally {
         stripes.unlock(1L << index);
       }
