@@ -53,6 +53,14 @@ class AccountControllerTest extends RedisForTests {
         meters);
   }
 
+  @Test
+  void operatorsAloneUseTheEndpoint() {
+    assertEquals(List.of(200), statuses(1, "/limits", "olga", "olga"));
+    assertEquals(List.of(200), statuses(1, "/limits/guesses-anywhere", "olga", "olga"));
+    assertEquals(List.of(403), statuses(1, "/limits", "ann", "ann"));
+    assertEquals(401, status(HttpRequest.GET("/limits")));
+  }
+
   private List<Integer> statuses(int calls, String path, String name, String password) {
     return IntStream.range(0, calls)
         .map(i -> status(HttpRequest.GET(path).basicAuth(name, password)))
