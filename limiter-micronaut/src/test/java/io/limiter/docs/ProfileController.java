@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.docs;
 
-import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -18,14 +17,5 @@ class ProfileController {
       anonymousRules = @RateRule(count = 1, time = 10))
   String me() {
     return "me";
-  }
-
-  @Get("/mine")
-  @RateLimiter(
-      limitType = LimitType.USER_ID,
-      anonymous = Anonymous.REJECT,
-      rules = @RateRule(count = 3, time = 10))
-  String mine() {
-    return "mine";
   }
 }
