@@ -257,13 +257,6 @@ public final class RuleStack {
     return new RuleStack(rules, Optional.of(other), counting, lease, warnAt, claim);
   }
 
-  /** Returns these rules without a ban; their state is the same. */
-  public RuleStack withoutBan() {
-    return ban.isEmpty()
-        ? this
-        : new RuleStack(rules, Optional.empty(), counting, lease, warnAt, claim);
-  }
-
   /**
    * Returns these rules with another counting. Each call takes its units when it begins, and {@code
    * Reservation.settle} gives them back if its completion does not count.

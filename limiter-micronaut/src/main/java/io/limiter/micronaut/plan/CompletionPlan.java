@@ -232,9 +232,15 @@ public record CompletionPlan(
       return new StreamPlan(
           costs.values().iterator().next(),
           costs.keySet().stream()
-              .collect(Collectors.toUnmodifiableMap(stack -> stack, RuleStack::withoutBan)),
+              .collect(Collectors.toUnmodifiableMap(stack -> stack, StreamPlan::withoutBan)),
           steps.stream().mapToInt(Steps::units).filter(units -> units > 0).min().orElse(0),
           steps.stream().anyMatch(each -> each.end() == StreamEnd.CUT));
+    }
+
+    private static RuleStack withoutBan(RuleStack stack) {
+      return stack.ban().isEmpty()
+          ? stack
+          : RuleStack.of(stack.rules()).withLease(stack.lease()); // they count all calls
     }
   }
 
