@@ -100,6 +100,7 @@ class PackageArrowsTest {
                       "io.micronaut.aop..",
                       "io.micronaut.context.annotation..",
                       "io.micronaut.core.annotation..",
+                      "io.limiter.core", // the verdict that ends a stream
                       "io.limiter.core.rule", // an algorithm that a rule names
                       "io.micronaut.http",
                       "io.micronaut.http.annotation", // what a SubjectResolver is asked about

@@ -220,7 +220,8 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
       planned
           .rules()
           .rules()
-          .forEach(rule -> rules.put(rule.name(), RuleWords.of(rule, planned) + ", as annotated"));
+          .forEach(
+              rule -> rules.put(rule.name(), RuleWords.of(rule, planned, plan) + ", as annotated"));
     }
     plan.duplicates()
         .ifPresent(guard -> rules.put("duplicates", RuleWords.of(guard) + ", as annotated"));

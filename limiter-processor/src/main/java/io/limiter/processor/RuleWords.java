@@ -8,7 +8,9 @@ import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
+import io.limiter.micronaut.plan.CompletionPlan.Failure;
 import io.limiter.micronaut.plan.DuplicateGuard;
+import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.plan.PlannedCharge.Cost;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -20,8 +22,8 @@ final class RuleWords {
   private RuleWords() {}
 
   /** Such as {@code 10 calls in 60 s for each user}. */
-  static String of(Rule rule, PlannedCharge planned) {
-    String units = units(planned);
+  static String of(Rule rule, PlannedCharge planned, LimitPlan plan) {
+    String units = units(planned, plan);
     String numbers;
     if (rule.holdsPermits()) {
       numbers = "%s calls at the same time".formatted(rule.count());
@@ -54,8 +56,12 @@ final class RuleWords {
             subject(guard.submitter()));
   }
 
-  private static String units(PlannedCharge planned) {
+  private static String units(PlannedCharge planned, LimitPlan plan) {
     Counting counting = planned.rules().counting();
+    Failure failure = plan.outcomes().failures().get(planned.rules());
+    if (failure != null && failure.counted().isPresent()) {
+      return "calls with certain answers";
+    }
     if (counting == Counting.FAILURES) {
       return "failed calls";
     }

@@ -37,6 +37,12 @@ class MistakesTest {
             "@RateLimiter(resultCost = Rows.class, rules = @RateRule) int call() { return 0; } @Singleton static class Rows implements ResultCost { public int of(Object result) { return 0; } }",
             "@RateLimiter.resultCost = compiled.Bean$Rows: a call takes its units before"),
         arguments(
+            "@RateLimiter(countIf = \"#{status == 404}\", failedOn = 401, rules = @RateRule) void call() {}",
+            "@RateLimiter.failedOn = [401]: countIf selects the calls that count: remove one of them"),
+        arguments(
+            "@RateLimiter(cost = \"5\", stream = @StreamBudget(step = 5), rules = @RateRule) reactor.core.publisher.Flux<String> call() { return null; }",
+            "@RateLimiter.stream = @StreamBudget: it has no effect without a resultCost: add one, or remove it"),
+        arguments(
             "@RateLimiter(condition = \"#{x}\", rules = @RateRule(time = 1)) @RateLimiter(key = \"a\", cost = \"2\", rules = @RateRule(time = 2)) @RateLimiter(key = \"a\", cost = \"#{y}\", rules = @RateRule(time = 3)) void call(boolean x, int y) {}",
             "other rules of this method count the same subject with cost = 2"),
         arguments(

@@ -62,6 +62,26 @@ class OpenApiTest {
   }
 
   @Test
+  void rulesMayCountUnitsOrCallsWithCertainAnswers() throws IOException {
+    Map<String, Object> operation =
+        operation(
+            "get",
+            """
+            @Get("/items")
+            @RateLimiter(countIf = "#{status == 404}", rules = @RateRule(count = 10, time = 60))
+            @RateLimiter(value = "units", cost = "5", rules = @RateRule(count = 50, time = 1))
+            List<String> items() { return List.of(); }
+            """);
+    assertThat(in(operation, "x-rate-limits"))
+        .isEqualTo(
+            Map.of(
+                "10-per-60s",
+                "10 calls with certain answers in 60 s for each client address, as annotated",
+                "50-per-1s",
+                "50 units in 1 s for each client address, as annotated"));
+  }
+
+  @Test
   void aDuplicateIs409AndAMissingValue400() throws IOException {
     Map<String, Object> operation =
         operation(

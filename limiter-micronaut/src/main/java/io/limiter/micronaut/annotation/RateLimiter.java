@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.annotation;
 
+import io.micronaut.context.annotation.AnnotationExpressionContext;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Inherited;
@@ -131,6 +132,19 @@ public @interface RateLimiter {
    * status is the one that the client receives. Outside of HTTP an exception counts as 500.
    */
   int[] failedOn() default {};
+
+  /**
+   * Which calls count: an expression over the answer and the arguments, checked by the compiler,
+   * that is true for those calls, such as {@code "#{status == 404}"}; or the name of a bean of type
+   * {@link CountCondition}. In an expression {@code status} is the status that the client receives,
+   * outside of HTTP 200 or 500, and {@code result} what the method returned, null where it streams,
+   * threw or was not entered. All by default. Each call takes its units when it begins, and gives
+   * them back when it ends and does not count. If the expression or the bean throws, or the end is
+   * not seen, the call counts. It takes the place of {@link RateRule#counts} and of {@link
+   * #failedOn} for all rules of this annotation but concurrency limits.
+   */
+  @AnnotationExpressionContext(CallAnswer.class)
+  String countIf() default "";
 
   /**
    * Bans a subject for some time after these rules have denied it too often. Each subject is banned

@@ -10,11 +10,14 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl.PermitRenewal;
 import io.limiter.micronaut.call.HeldSubmission.HeldGuard;
 import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.plan.CallValues;
 import io.limiter.micronaut.plan.CompletionPlan;
+import io.limiter.micronaut.plan.CountedAnswers;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -104,6 +107,10 @@ public final class LimitedCall {
   private Phase phase = Phase.WAITING;
   private int status = NO_STATUS; // of a response that did not wait for the method
   private Map<RuleStack, Integer> costs = Map.of();
+
+  // What its answer is read with, guarded likewise.
+  private @Nullable Object result;
+  private @Nullable CallValues values;
 
   private volatile PermitRenewal.@Nullable Renewal renewal;
   private volatile @Nullable StreamedCost streamed; // written once, as it is admitted
@@ -381,6 +388,7 @@ public final class LimitedCall {
           isOver() ? Map.of() : plan.outcomes().actual(returned.result()); // not of a stream
       synchronized (this) {
         costs = actual;
+        result = readsAnswer() ? returned.result() : null;
       }
       return left(Phase.RETURNED);
     }
@@ -429,7 +437,36 @@ public final class LimitedCall {
     return running;
   }
 
+  /** Whether its answer decides if it counts. */
+  public boolean readsAnswer() {
+    return !plan.outcomes().counted().isEmpty();
+  }
+
+  /** Its method begins with these arguments, which its answer is read with. */
+  public synchronized void enterWith(CallValues arguments) {
+    values = arguments;
+  }
+
+  private Map<CountedAnswers, Boolean> counted(int status) {
+    Object returned;
+    CallValues with;
+    synchronized (this) {
+      if (completed || phase == Phase.RUNNING) {
+        return Map.of();
+      }
+      returned = result;
+      with = values;
+    }
+    Map<CountedAnswers, Boolean> counted = new HashMap<>();
+    for (CountedAnswers each : plan.outcomes().counted()) {
+      counted.put(each, each.count(status, returned, with));
+    }
+    return counted;
+  }
+
   private CompletionStage<Void> answered(int status) {
+    // Outside of the lock, since it is code of the application.
+    Map<CountedAnswers, Boolean> counted = readsAnswer() ? counted(status) : Map.of();
     boolean release;
     Completion completion = null;
     synchronized (this) {
@@ -440,7 +477,7 @@ public final class LimitedCall {
           this.status = status;
         } else {
           completed = true;
-          completion = plan.outcomes().completion(status, threw, costs());
+          completion = plan.outcomes().completion(status, threw, costs(), counted);
         }
       }
     }
@@ -465,7 +502,7 @@ public final class LimitedCall {
       completed = true;
       entered = phase != Phase.WAITING;
       release = release(!entered);
-      actual = costs();
+      actual = streamed == null ? Map.of() : costs();
     }
     return complete(CompletionPlan.unseen(entered, actual), release);
   }

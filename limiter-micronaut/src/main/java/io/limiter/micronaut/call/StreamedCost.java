@@ -58,7 +58,7 @@ public final class StreamedCost {
   private long taken; // what is owed is taken once it is recorded
   private long sent; // the units of all items until now
   private @Nullable CompletableFuture<Verdict> asking;
-  private boolean low; // a step was denied before it was needed
+  private boolean low; // the next step was not granted before it was needed
   private boolean last; // it has asked for what is left
   private boolean owing; // a step was denied, and the stream goes on
   private boolean ended;
@@ -216,6 +216,7 @@ public final class StreamedCost {
   private void failed(CompletableFuture<Verdict> asked, Throwable failure) {
     synchronized (this) {
       asking = null;
+      low = true; // ask again when an item needs it
     }
     asked.completeExceptionally(failure);
   }

@@ -82,7 +82,7 @@ public final class CallExpression {
    * @throws IllegalStateException if it is neither true nor false
    * @throws RuntimeException if it fails
    */
-  public boolean isTrue(Object target, @Nullable Object[] arguments) {
+  public boolean isTrue(@Nullable Object target, @Nullable Object[] arguments) {
     Object value = value(target, arguments).orElse(null);
     if (value instanceof Boolean truth) {
       return truth;
@@ -137,7 +137,7 @@ public final class CallExpression {
    *
    * @throws ExpressionEvaluationException if it fails
    */
-  Optional<?> value(Object target, @Nullable Object[] arguments) {
+  Optional<?> value(@Nullable Object target, @Nullable Object[] arguments) {
     return annotation
         .withArguments(target, arguments)
         .get(member, Object.class)

@@ -78,6 +78,7 @@ public final class PolicyMember<T> {
           Argument.of(Double.class),
           "set it to a share above 0 to 1, such as 0.8, or to 0 for none");
   public static final PolicyMember<List<Integer>> FAILED_ON = numbers(POLICY, "failed-on");
+  public static final PolicyMember<Expressible> COUNT_IF = expressible(POLICY, "count-if");
   public static final PolicyMember<Long> STATUS = number(POLICY, "status");
   public static final PolicyMember<String> CODE = text(POLICY, "code");
   public static final PolicyMember<String> MESSAGE = text(POLICY, "message");

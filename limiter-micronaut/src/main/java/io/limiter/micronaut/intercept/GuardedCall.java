@@ -348,6 +348,9 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
     if (!call.enter()) {
       throw new CallAbandonedException();
     }
+    if (call.readsAnswer()) {
+      call.enterWith(this);
+    }
     if (whole().takesVerdict()) {
       VerdictParameter.passVerdict(
           invocation.getArguments(), invocation.getParameterValues(), call.verdict());

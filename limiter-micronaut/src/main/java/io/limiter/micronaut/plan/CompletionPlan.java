@@ -31,6 +31,7 @@ import org.slf4j.LoggerFactory;
  * @param failures which calls have failed, by the stacks that count by outcome
  * @param costs what calls have cost in the end, by the stacks where it may differ
  * @param stream what its streams cost; null if they cost what calls do
+ * @param counted what counts calls by their answers; empty for nearly all plans
  */
 @Internal
 public record CompletionPlan(
@@ -38,11 +39,12 @@ public record CompletionPlan(
     boolean waits,
     Map<RuleStack, Failure> failures,
     Map<RuleStack, ActualCost> costs,
-    @Nullable StreamPlan stream) {
+    @Nullable StreamPlan stream,
+    Set<CountedAnswers> counted) {
 
   /** Of calls that count when they are admitted, whatever their outcome. */
   public static final CompletionPlan NONE =
-      new CompletionPlan(false, false, Map.of(), Map.of(), null);
+      new CompletionPlan(false, false, Map.of(), Map.of(), null, Set.of());
 
   static CompletionPlan of(List<PolicyPlan> policies) {
     Map<RuleStack, Failure> failures = new HashMap<>();
@@ -66,7 +68,15 @@ public record CompletionPlan(
     }
     StreamPlan stream = streamed.isEmpty() ? null : StreamPlan.of(streamed);
     return waits || permits || !failures.isEmpty() || !costs.isEmpty() || stream != null
-        ? new CompletionPlan(true, waits, Map.copyOf(failures), Map.copyOf(costs), stream)
+        ? new CompletionPlan(
+            true,
+            waits,
+            Map.copyOf(failures),
+            Map.copyOf(costs),
+            stream,
+            failures.values().stream()
+                .flatMap(failure -> failure.counted().stream())
+                .collect(Collectors.toUnmodifiableSet()))
         : NONE;
   }
 
@@ -96,18 +106,23 @@ public record CompletionPlan(
    *
    * @param threw whether its method threw, whatever response was made of that
    * @param actual what its stacks have cost, as far as that is known
+   * @param counted which of {@link #counted} count it; those that are missing do
    */
-  public Completion completion(int status, boolean threw, Map<RuleStack, Integer> actual) {
+  public Completion completion(
+      int status,
+      boolean threw,
+      Map<RuleStack, Integer> actual,
+      Map<CountedAnswers, Boolean> counted) {
     boolean any = false;
     boolean all = true;
     for (Failure failure : failures.values()) {
-      boolean failed = failure.of(status, threw);
+      boolean failed = failure.of(status, threw, counted);
       any |= failed;
       all &= failed;
     }
     if (any != all && !failures.isEmpty()) { // it has failed for some policies alone
       return Completion.unknown()
-          .withCosts(charge -> counts(charge, status, threw) ? cost(charge, actual) : 0);
+          .withCosts(charge -> counts(charge, status, threw, counted) ? cost(charge, actual) : 0);
     }
     Completion completion = any ? Completion.failed() : Completion.succeeded();
     return withCosts(completion, actual);
@@ -117,10 +132,11 @@ public record CompletionPlan(
     return actual.isEmpty() ? completion : completion.withCosts(charge -> cost(charge, actual));
   }
 
-  private boolean counts(Charge charge, int status, boolean threw) {
+  private boolean counts(
+      Charge charge, int status, boolean threw, Map<CountedAnswers, Boolean> counted) {
     Failure failure = failures.get(charge.stack());
     return failure == null
-        || failure.of(status, threw) == (charge.stack().counting() == Counting.FAILURES);
+        || failure.of(status, threw, counted) == (charge.stack().counting() == Counting.FAILURES);
   }
 
   private static int cost(Charge charge, Map<RuleStack, Integer> actual) {
@@ -249,12 +265,14 @@ public record CompletionPlan(
    *
    * @param statuses those that are failures, 400 to 599; empty if any exception is one, and any
    *     status of 400 and above
+   * @param counted what counts calls by their answers, in place of statuses: a call that does not
+   *     count has failed, for rules that count successes
    */
   @Internal
-  public record Failure(Optional<Set<Integer>> statuses) {
+  public record Failure(Optional<Set<Integer>> statuses, Optional<CountedAnswers> counted) {
 
     /** Unless an annotation lists statuses. */
-    public static final Failure USUAL = new Failure(Optional.empty());
+    public static final Failure USUAL = new Failure(Optional.empty(), Optional.empty());
 
     private static final int FIRST = 400;
 
@@ -263,8 +281,12 @@ public record CompletionPlan(
      *
      * @param status of its answer; outside of HTTP, what an exception counts as
      * @param threw whether its method threw, whatever response was made of that
+     * @param answers which conditions count the call
      */
-    boolean of(int status, boolean threw) {
+    boolean of(int status, boolean threw, Map<CountedAnswers, Boolean> answers) {
+      if (counted.isPresent()) {
+        return !answers.getOrDefault(counted.get(), true);
+      }
       return statuses.map(some -> some.contains(status)).orElse(threw || status >= FIRST);
     }
   }

@@ -45,6 +45,14 @@ final class MethodChecks {
             PolicyMember.COUNTS, kind, showEnd(hidden.get()) + ", or count all of its calls");
   }
 
+  /** Rejects a condition on the answers of a method that does not show them. */
+  static void requireSeenCompletion(@Nullable LimitedMethod method, Written<?> countIf) {
+    Optional<String> hidden = hiddenCompletion(method);
+    if (hidden.isPresent()) {
+      throw countIf.origin().mistake(showEnd(hidden.get()) + ", or count all of its calls");
+    }
+  }
+
   /**
    * Rejects a duplicate guard that depends on a call's completion if the result does not show it.
    */

@@ -8,6 +8,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.CountCondition;
 import io.limiter.micronaut.annotation.LimitCondition;
 import io.limiter.micronaut.annotation.ResultCost;
 import io.limiter.micronaut.annotation.StreamEnd;
@@ -182,13 +183,14 @@ final class PolicyPlanner {
       Map<String, MemberSet> written,
       Set<String> taken) {
     MemberSet members = policy.members();
+    Optional<CountedAnswers> countIf = countIf(members);
     List<Named> rules = new ArrayList<>();
     written.forEach(
         (codeName, rule) -> {
           SubjectSource counted =
               parts.subjects().isWrittenIn(rule) ? subjects.apply(rule) : source;
-          Named named = new Named(counted, read(rule), codeName, isObserved(rule));
-          MethodChecks.requireSeenCompletion(method, rule, named.kind());
+          Named named = named(counted, rule, codeName, countIf);
+          MethodChecks.requireSeenCompletion(method, rule, named.read().kind());
           rules.add(named);
         });
     // Those of one subject together, first those that the definition itself counts.
@@ -199,8 +201,8 @@ final class PolicyPlanner {
       members.reject(PolicyMember.ANONYMOUS, NEVER_ANONYMOUS);
     }
     List<Named> known = rules.stream().filter(rule -> rule.source().equals(source)).toList();
-    List<Named> others = anonymousRules(policy, source, known, taken);
-    failure(members, rules);
+    List<Named> others = anonymousRules(policy, source, known, taken, countIf);
+    failure(members, rules, countIf);
     CommonToRules values =
         new CommonToRules(
             members,
@@ -248,6 +250,26 @@ final class PolicyPlanner {
         });
   }
 
+  /** With a condition on their answers, calls that count are successes of the rule. */
+  private Named named(
+      SubjectSource counted, MemberSet rule, String codeName, Optional<CountedAnswers> countIf) {
+    RuleReader.Read read = read(rule);
+    boolean selects = countIf.isPresent() && read.kind() != CountedCalls.IN_FLIGHT;
+    if (selects && read.kind() != CountedCalls.ALL) {
+      throw read.kind() == CountedCalls.WAITING
+          ? rule.mistake(
+              "leakyBucket",
+              read.rule().name(),
+              "a turn that has passed cannot be given back to a call that countIf does not select: use another algorithm, or remove countIf")
+          : rule.mistake(
+              PolicyMember.COUNTS,
+              read.kind(),
+              "countIf already selects the calls that count: remove one of them");
+    }
+    return new Named(
+        counted, read, selects ? CountedCalls.SUCCESSES : read.kind(), codeName, isObserved(rule));
+  }
+
   private static boolean isObserved(MemberSet rule) {
     return rule.isTrue(PolicyMember.OBSERVE);
   }
@@ -262,14 +284,14 @@ final class PolicyPlanner {
 
   /** A rule with the name that it has in the code. */
   private record Named(
-      SubjectSource source, RuleReader.Read read, String codeName, boolean observed) {
+      SubjectSource source,
+      RuleReader.Read read,
+      CountedCalls kind,
+      String codeName,
+      boolean observed) {
 
     Rule rule() {
       return read.rule();
-    }
-
-    CountedCalls kind() {
-      return read.kind();
     }
 
     /** Whether it counts the same kind of calls, enforced or observed as another one. */
@@ -294,7 +316,11 @@ final class PolicyPlanner {
       Optional<Condition> condition) {}
 
   private List<Named> anonymousRules(
-      PolicyDefinition policy, SubjectSource source, List<Named> otherwise, Set<String> taken) {
+      PolicyDefinition policy,
+      SubjectSource source,
+      List<Named> otherwise,
+      Set<String> taken,
+      Optional<CountedAnswers> countIf) {
     if (policy.anonymousRules().isEmpty()) {
       return otherwise;
     }
@@ -311,7 +337,7 @@ final class PolicyPlanner {
                   List.of(PolicyMember.LIMIT_TYPE, PolicyMember.HEADER, PolicyMember.SUBJECT)) {
                 rule.reject(member, "this rule counts the subject of its policy: remove it");
               }
-              read.add(new Named(source, read(rule), codeName, isObserved(rule)));
+              read.add(named(source, rule, codeName, countIf));
             });
     if (otherwise.isEmpty() || read.isEmpty() || source.anonymous() == Anonymous.REJECT) {
       throw members.mistake(
@@ -356,13 +382,43 @@ final class PolicyPlanner {
     return Optional.of(new Condition.OfRequest(written.get().value().text(), bean.object()));
   }
 
+  private Optional<CountedAnswers> countIf(MemberSet policy) {
+    Optional<Written<Expressible>> written = policy.find(PolicyMember.COUNT_IF);
+    if (written.isEmpty()) {
+      return Optional.empty();
+    }
+    MethodChecks.requireSeenCompletion(method, written.get());
+    String text = written.get().value().text();
+    Optional<CallExpression> expression = written.get().value().expression();
+    return Optional.of(
+        expression.isPresent()
+            ? new CountedAnswers(text, expression.get(), null)
+            : new CountedAnswers(
+                text,
+                null,
+                parts
+                    .beans()
+                    .named(
+                        written.get(),
+                        CountCondition.class,
+                        ", or write an expression over the answer in the annotation, such as \"#{status == 404}\"")
+                    .object()));
+  }
+
   /** All definitions of one policy must agree on which calls have failed. */
-  private void failure(MemberSet policy, List<Named> rules) {
+  private void failure(MemberSet policy, List<Named> rules, Optional<CountedAnswers> countIf) {
     if (rules.stream().noneMatch(each -> each.kind().byOutcome())) {
+      policy.reject(
+          PolicyMember.COUNT_IF,
+          "it has no effect on concurrency limits and without rules: add other rules, or remove it");
       policy.reject(
           PolicyMember.FAILED_ON,
           "it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or remove it");
       return;
+    }
+    if (countIf.isPresent()) {
+      policy.reject(
+          PolicyMember.FAILED_ON, "countIf selects the calls that count: remove one of them");
     }
     CompletionPlan.Failure written =
         new CompletionPlan.Failure(
@@ -372,13 +428,20 @@ final class PolicyPlanner {
                     statuses ->
                         statuses(
                             statuses,
-                            "name statuses, or remove it: then any exception is a failure, and any status of 400 and above")));
+                            "name statuses, or remove it: then any exception is a failure, and any status of 400 and above")),
+            countIf);
     if (failure != null && !failure.equals(written)) {
-      throw policy.mistake(
-          PolicyMember.FAILED_ON,
-          text(written),
-          "another @RateLimiter of this method has failedOn = %s, and a call either fails or does not: set both to the same"
-              .formatted(text(failure)));
+      throw countIf.isPresent() || failure.counted().isPresent()
+          ? policy.mistake(
+              PolicyMember.COUNT_IF,
+              countIf.map(CountedAnswers::text).orElse(""),
+              "another @RateLimiter of this policy and method has countIf = \"%s\": set both to the same, or give one a name of its own"
+                  .formatted(failure.counted().map(CountedAnswers::text).orElse("")))
+          : policy.mistake(
+              PolicyMember.FAILED_ON,
+              text(written),
+              "another @RateLimiter of this method has failedOn = %s, and a call either fails or does not: set both to the same"
+                  .formatted(text(failure)));
     }
     failure = written;
   }

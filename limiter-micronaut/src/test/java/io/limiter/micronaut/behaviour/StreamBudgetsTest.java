@@ -228,20 +228,19 @@ class StreamBudgetsTest {
       client.read(1);
       await()
           .atMost(PATIENCE)
-          .until(
+          .untilAsserted(
               () -> {
                 int before = produced.get();
-                Thread.sleep(300);
-                return produced.get() == before;
+                Thread.sleep(500); // as long as a busy machine may pause
+                int taken = 1_000_000 - peek(one, "large");
+                assertThat(produced.get()).isEqualTo(before).isBetween(1, 900_000);
+                // Of the step that is in use, and of the next one, not all is sent yet.
+                assertThat(taken).isBetween(before, before + 200);
               });
-      assertThat(produced.get()).isBetween(1, 900_000);
-      // Of the step that is in use, and of the next one, at most all is taken and not sent.
-      assertThat(1_000_000 - left(one, "large")).isBetween(produced.get(), produced.get() + 202);
     }
     await()
         .atMost(PATIENCE)
-        .untilAsserted(
-            () -> assertThat(1_000_000 - peek(one, "large")).isEqualTo(produced.get() + 1));
+        .untilAsserted(() -> assertThat(1_000_000 - peek(one, "large")).isEqualTo(produced.get()));
   }
 
   @Test

@@ -202,6 +202,58 @@ class ChargeMistakesTest extends MistakesContract {
     void duplicatesThatFail() {}
 
     @Mistake(
+        "@RateRule.counts = FAILURES: countIf already selects the calls that count: remove one of them")
+    @RateLimiter(countIf = "#{status == 404}")
+    @RateRule(counts = Counts.FAILURES)
+    void countIfAndCounts() {}
+
+    @Mistake("@RateLimiter.failedOn = [401]: countIf selects the calls that count: remove one")
+    @RateLimiter(countIf = "#{status == 404}", failedOn = 401, rules = @RateRule)
+    void countIfAndFailedOn() {}
+
+    @Mistake({
+      "@RateLimiter.countIf = #",
+      "{status == 404}: it has no effect on concurrency limits and without rules: add other rules, or remove it"
+    })
+    @RateLimiter(
+        countIf = "#{status == 404}",
+        rules = @RateRule(algorithm = Algorithm.CONCURRENCY_LIMIT))
+    void countIfInFlight() {}
+
+    @Mistake(
+        "leakyBucket = 10-per-60s-queue-10: a turn that has passed cannot be given back to a call that countIf does not select")
+    @RateLimiter(
+        countIf = "#{status == 404}",
+        rules = @RateRule(leakyBucket = @LeakyBucket(queue = 10)))
+    void countIfAndWaiting() {}
+
+    @Mistake({
+      "@RateLimiter.countIf = #",
+      "{status == 409}: another @RateLimiter of this policy and method has countIf = \"#",
+      "{status == 404}\": set both to the same, or give one a name of its own"
+    })
+    @RateLimiter(countIf = "#{status == 404}", rules = @RateRule)
+    @RateLimiter(countIf = "#{status == 409}", rules = @RateRule(count = 20))
+    void countIfTwice() {}
+
+    @Mistake({
+      "@RateLimiter.countIf = nothing: no bean of type io.limiter.micronaut.annotation.CountCondition has this name: annotate one with @Named(\"nothing\"), or write an expression over the answer in the annotation, such as \"#",
+      "{status == 404}\""
+    })
+    @RateLimiter(countIf = "nothing", rules = @RateRule)
+    void countIfOfNoBean() {}
+
+    @Mistake({
+      "@RateLimiter.countIf = #",
+      "{status == 404}: the method returns java.util.concurrent.Future",
+      "or count all of its calls"
+    })
+    @RateLimiter(countIf = "#{status == 404}", rules = @RateRule)
+    Future<String> countIfUnseen() {
+      return CompletableFuture.completedFuture("");
+    }
+
+    @Mistake(
         "@RateLimiter.failedOn = [401]: it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or remove it")
     @RateLimiter(failedOn = 401, rules = @RateRule)
     void failedOnForAll() {}

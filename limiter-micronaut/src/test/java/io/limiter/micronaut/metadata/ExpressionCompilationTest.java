@@ -37,6 +37,34 @@ class ExpressionCompilationTest {
     assertThat(errorsOf("cost", "#{itens}")).singleElement().asString().contains("itens");
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "#{status == 404}",
+        "#{status >= 200 and status < 300 and order.items > 1}",
+        "#{result != null and phone != '1'}",
+        "#{result instanceof T(java.util.List)}"
+      })
+  void aConditionOnTheAnswerCompiles(String expression) {
+    assertThat(errorsOf("countIf", expression)).isEmpty();
+  }
+
+  @Test
+  void anUnknownNameInAConditionOnTheAnswerIsAnError() {
+    assertThat(errorsOf("countIf", "#{statos == 404}"))
+        .singleElement()
+        .asString()
+        .contains("statos");
+  }
+
+  @Test
+  void otherMembersKnowNoAnswer() {
+    assertThat(errorsOf("condition", "#{status == 404}"))
+        .singleElement()
+        .asString()
+        .contains("status");
+  }
+
   @Test
   void anUnknownPropertyIsAnError() {
     assertThat(errors("#{order.client}")).singleElement().asString().contains("client");
