@@ -52,6 +52,7 @@ final class Cards {
           Map.entry("SlowController.slow", "slow"),
           Map.entry("LoginController.logIn", "login"),
           Map.entry("ExportController.export", "export"),
+          Map.entry("LlmController.complete", "llm"),
           Map.entry("FreeController.ok", "free"),
           Map.entry("AlgorithmsController.log", "log"),
           Map.entry("AlgorithmsController.window", "window"),

@@ -40,6 +40,24 @@ class DemoOutcomesTest {
     assertThat(slow(3)).extracting(HttpResponse::statusCode).containsOnly(200);
   }
 
+  @Test
+  void aStreamEndsOnceTheTokensOfItsKeyAreUsedUp() {
+    HttpResponse<String> first = complete("ann", 150);
+    assertThat(first.statusCode()).isEqualTo(200);
+    assertThat(first.body().split("data: ", -1)).hasSize(151);
+
+    HttpResponse<String> cut = complete("ann", 150);
+    assertThat(cut.statusCode()).isEqualTo(200);
+    assertThat(cut.body().split("data: ", -1)).as("50 tokens and the end").hasSize(52);
+    assertThat(cut.body()).endsWith("data: [out of tokens: tokens-per-minute]\n\n");
+    assertThat(complete("ann", 1).statusCode()).isEqualTo(429);
+    assertThat(complete("bob", 1).statusCode()).isEqualTo(200);
+  }
+
+  private HttpResponse<String> complete(String key, int tokens) {
+    return demo.post("/llm?model=SMALL&tokens=" + tokens, "", "X-Api-Key", key);
+  }
+
   private List<HttpResponse<String>> slow(int calls) {
     return IntStream.range(0, calls).mapToObj(i -> demo.getLater("/slow")).toList().stream()
         .map(CompletableFuture::join)

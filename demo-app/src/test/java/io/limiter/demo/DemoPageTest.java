@@ -180,7 +180,7 @@ class DemoPageTest {
       }
       seen++;
     }
-    assertThat(seen).isEqualTo(23);
+    assertThat(seen).isEqualTo(24);
   }
 
   @Test

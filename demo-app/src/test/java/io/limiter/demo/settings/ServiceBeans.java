@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.demo.settings;
 
+import io.limiter.micronaut.annotation.CountCondition;
 import io.limiter.micronaut.annotation.LimitCondition;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.ResultCost;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.annotation.Tiers;
 import io.micronaut.context.ApplicationContext;
@@ -22,6 +24,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import reactor.core.publisher.Flux;
 
 /** What a service has and the demo has not: beans that settings name. */
 final class ServiceBeans {
@@ -63,6 +66,27 @@ final class ServiceBeans {
     }
   }
 
+  @Singleton
+  @Named("missing")
+  @Requires(property = REQUIRED)
+  static final class Missing implements CountCondition {
+
+    @Override
+    public boolean counts(int status, Object result) {
+      return status == 404;
+    }
+  }
+
+  @Singleton
+  @Requires(property = REQUIRED)
+  static final class OneForEach implements ResultCost {
+
+    @Override
+    public int of(Object item) {
+      return 1;
+    }
+  }
+
   @Controller
   @Requires(property = REQUIRED)
   static class Routes {
@@ -96,6 +120,17 @@ final class ServiceBeans {
     @RateLimiter(value = "with-dots", rules = @RateRule(count = 3))
     String hyphens() {
       return "ok";
+    }
+
+    @Get("/streamed")
+    @RateLimiter(
+        value = "streamed",
+        header = "X-Key",
+        cost = "1",
+        resultCost = OneForEach.class,
+        rules = @RateRule(count = 5))
+    Flux<String> streamed() {
+      return Flux.just("a", "b", "c", "d", "e", "f", "g");
     }
 
     /** The gate counts a call without the argument, the guard does not. */

@@ -14,6 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -787,6 +788,21 @@ final class SettingsTable {
         "400 429",
         "rules",
         List.of(Map.of("count", 1, "time", "60s", "counts", "failures")));
+    member(kind, "count-if", "missing", statusesOf(2, 400), "400 400", "400 429");
+    row(
+        kind,
+        "limiter.policies.streamed.stream.step",
+        4,
+        s -> shown("stream.step").at(s, "streamed"),
+        "4",
+        "");
+    row(
+        kind,
+        "limiter.policies.streamed.stream.end",
+        "cut",
+        s -> s.get("/streamed", "X-Key", UUID.randomUUID().toString()).body(),
+        "[a,b,c,d,e]",
+        "[a,b,c,d,e,f,g]");
     member(kind, "before-security", true, shown("before-security"), "true", "");
     member(kind, "early", true, shown("early"), "true", "");
     member(kind, "lease", "100ms", shown("lease"), "100ms", "");
