@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.docs;
+
+import io.limiter.micronaut.annotation.ResultCost;
+import io.micronaut.http.sse.Event;
+import jakarta.inject.Singleton;
+
+@Singleton
+class Tokens implements ResultCost {
+
+  /** Four characters are about one token; a model that reports its tokens gives the number. */
+  @Override
+  public int of(Object item) {
+    return (((Event<?>) item).getData().toString().length() + 3) / 4;
+  }
+}
