@@ -155,7 +155,8 @@ final class DuplicateGuardReader {
     if (!policy.has(PolicyMember.CLAIM)) {
       return guard;
     }
-    MethodChecks.requireSeenCompletion(method, policy.find(PolicyMember.CLAIM).orElseThrow());
+    MethodChecks.requireSeenCompletion(
+        method, policy.find(PolicyMember.CLAIM).orElseThrow(), "remove it");
     Duration claim =
         time(policy, PolicyMember.CLAIM, Replay.CLAIM, Replay.MIN_CLAIM, Replay.MAX_CLAIM);
     Rule rule = guard.rules().get(0);

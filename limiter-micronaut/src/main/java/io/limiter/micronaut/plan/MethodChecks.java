@@ -9,7 +9,6 @@ import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.scheduling.annotation.Scheduled;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -45,12 +44,18 @@ final class MethodChecks {
             PolicyMember.COUNTS, kind, showEnd(hidden.get()) + ", or count all of its calls");
   }
 
-  /** Rejects a condition on the answers of a method that does not show them. */
-  static void requireSeenCompletion(@Nullable LimitedMethod method, Written<?> countIf) {
-    Optional<String> hidden = hiddenCompletion(method);
-    if (hidden.isPresent()) {
-      throw countIf.origin().mistake(showEnd(hidden.get()) + ", or count all of its calls");
-    }
+  /**
+   * Rejects a member that depends on the end of a call, if the result does not show that.
+   *
+   * @param otherwise what to do in place of showing it
+   */
+  static void requireSeenCompletion(
+      @Nullable LimitedMethod method, Written<?> member, String otherwise) {
+    hiddenCompletion(method)
+        .ifPresent(
+            hidden -> {
+              throw member.origin().mistake(showEnd(hidden) + ", or " + otherwise);
+            });
   }
 
   /**
@@ -74,15 +79,6 @@ final class MethodChecks {
         PolicyMember.DUPLICATE,
         shorthand ? "within" : true,
         shorthand ? remedy + " in a @RateLimiter" : remedy);
-  }
-
-  /** Rejects a claim, which ends with its call, if the result does not show that. */
-  static void requireSeenCompletion(@Nullable LimitedMethod method, Written<Duration> claim) {
-    hiddenCompletion(method)
-        .ifPresent(
-            hidden -> {
-              throw claim.origin().mistake(showEnd(hidden) + ", or remove it");
-            });
   }
 
   private static Optional<String> hiddenCompletion(@Nullable LimitedMethod method) {

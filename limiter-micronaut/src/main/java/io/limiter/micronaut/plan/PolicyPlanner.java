@@ -387,7 +387,7 @@ final class PolicyPlanner {
     if (written.isEmpty()) {
       return Optional.empty();
     }
-    MethodChecks.requireSeenCompletion(method, written.get());
+    MethodChecks.requireSeenCompletion(method, written.get(), "count all of its calls");
     String text = written.get().value().text();
     Optional<CallExpression> expression = written.get().value().expression();
     return Optional.of(
