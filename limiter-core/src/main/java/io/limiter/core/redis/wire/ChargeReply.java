@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
+import static java.util.concurrent.TimeUnit.MICROSECONDS;
+
 import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.wire.DecideReply.TakenUnits;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.CellReadout;
 import io.limiter.core.store.DecisionReadout;
 import io.limiter.core.store.DecisionReadout.Status;
@@ -19,6 +22,11 @@ import java.util.stream.Collectors;
  * stack of the charge.
  */
 final class ChargeReply {
+
+  /** No unit of a log is newer than the clock by more, in microseconds. */
+  private static final double LONGEST_LEASE = MICROSECONDS.convert(Rule.MAX_LEASE);
+
+  private static final CellReadout[] NONE = {};
 
   /** In microseconds, the year 2255: no time is later, and doubles below it are exact. */
   private static final double LATEST = 0x1p53;
@@ -52,20 +60,36 @@ final class ChargeReply {
     this.log = offset + EncodedStack.BEGIN;
     this.status = status(reply.get(offset));
     this.nowMicros = (long) timeMicros(reply.getDouble(offset + EncodedStack.STATUS), LATEST);
-    stack.log().check(reply, log, nowMicros);
-    this.cells =
-        stack
-            .cells()
-            .read(
-                reply,
-                log + stack.log().replyLength(),
-                nowMicros,
-                mode,
-                charge.cost(),
-                leaseMicros);
+    checkLog();
+    this.cells = charge.stack().cells() == 0 ? NONE : readCells();
     this.banMicros =
         stack.bans() ? banMicros(reply, offset + stack.replyLength() - EncodedStack.BAN_REPLY) : 0;
     requireAgreement();
+  }
+
+  private void checkLog() {
+    if (hasLog()) {
+      timeMicros(newestMicros(), (double) nowMicros + LONGEST_LEASE);
+      for (int rule = 0; rule < stack.log().counts.length; rule++) {
+        if (charge.stack().isLog(rule)) {
+          checkRemaining(remainingBefore(rule), stack.log().counts[rule]);
+        }
+      }
+    }
+  }
+
+  private boolean hasLog() {
+    return charge.stack().logs() > 0;
+  }
+
+  /** The stamp of the newest unit in the log before the call. */
+  private double newestMicros() {
+    return reply.getDouble(log);
+  }
+
+  private CellReadout[] readCells() {
+    int offset = log + stack.log().replyLength;
+    return stack.cells().read(reply, offset, nowMicros, mode, charge.cost(), leaseMicros);
   }
 
   private static Status status(byte status) {
@@ -150,9 +174,9 @@ final class ChargeReply {
   }
 
   /** Checks units that are left; they may be negative. */
-  static void checkRemaining(long remainingBefore, Rule rule) {
-    if (remainingBefore > rule.capacity() || remainingBefore < -LATEST) {
-      throw strange("%s units left of %s".formatted(remainingBefore, rule.capacity()));
+  static void checkRemaining(long remainingBefore, long most) {
+    if (remainingBefore > most || remainingBefore < -LATEST) {
+      throw strange("%s units left of %s".formatted(remainingBefore, most));
     }
   }
 
@@ -177,22 +201,34 @@ final class ChargeReply {
 
   long remainingBefore(int rule) {
     return charge.stack().isLog(rule)
-        ? stack.log().remainingBefore(reply, log, rule)
+        ? reply.getInt(log + stack.log().places[rule])
         : cell(rule).remainingBefore();
   }
 
   long retryAfterMicros(int rule, boolean taken) {
     if (charge.stack().isLog(rule)) {
-      return stack.log().retryAfterMicros(reply, log, rule, charge.cost());
+      double micros = reply.getDouble(log + stack.log().places[rule] + 4);
+      boolean never = micros == DecisionReadout.NEVER && charge.cost() > stack.log().counts[rule];
+      double longest = (double) charge.stack().windowMicros(rule) + LONGEST_LEASE;
+      return never ? DecisionReadout.NEVER : (long) timeMicros(micros, longest);
     }
     long micros = cell(rule).retryAfterMicros(taken);
     return micros == DecisionReadout.NEVER ? micros : timeMicros(micros);
   }
 
   long resetAfterMicros(int rule, boolean taken) {
-    return charge.stack().isLog(rule)
-        ? stack.log().resetAfterMicros(reply, log, rule, taken, nowMicros, leaseMicros)
-        : timeMicros(cell(rule).resetAfterMicros(taken));
+    if (!charge.stack().isLog(rule)) {
+      return timeMicros(cell(rule).resetAfterMicros(taken));
+    }
+    double newestMicros = taken ? stampMicros() : newestMicros();
+    return (long) Math.max(0, charge.stack().windowMicros(rule) - (nowMicros - newestMicros));
+  }
+
+  /** The stamp of the units of the call: behind those of a lease, since a log is in order. */
+  private double stampMicros() {
+    return hasLog()
+        ? Math.max((double) (nowMicros + leaseMicros), newestMicros())
+        : (double) nowMicros;
   }
 
   long delayMicros(int rule) {
@@ -218,7 +254,13 @@ final class ChargeReply {
 
   /** See {@link DecideReply#taken(int, int, int)}. */
   TakenUnits taken(int some, int before) {
-    int logged = stack.log().taken(reply, log, charge.cost());
+    RuleStack rules = charge.stack();
+    int longest = rules.longestLog();
+    int logged =
+        hasLog()
+            ? rules.loggedUnits(
+                charge.cost(), stack.log().counts[longest] - remainingBefore(longest))
+            : 0;
     return new TakenUnits(
         charge.key(), stack, refundArgument(some, before), some, givenBack(logged, some));
   }
@@ -236,7 +278,7 @@ final class ChargeReply {
     ByteBuffer argument =
         ByteBuffer.allocate(8 + 8 + 8 + plan.length + 8 * cells.length)
             .putDouble((double) nowMicros)
-            .putDouble(stack.log().stampMicros(reply, log, nowMicros, leaseMicros))
+            .putDouble(stampMicros())
             .putDouble((double) departureParts)
             .put(plan);
     for (CellReadout cell : cells) {

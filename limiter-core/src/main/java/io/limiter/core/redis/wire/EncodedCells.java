@@ -24,8 +24,6 @@ final class EncodedCells {
   /** Bytes of the code of a cell before its parameters. */
   private static final int CODE = 3;
 
-  private static final CellReadout[] NONE = {};
-
   /** In the order of the state. */
   private final List<Rule> rules;
 
@@ -109,7 +107,7 @@ final class EncodedCells {
    */
   CellReadout[] read(
       ByteBuffer reply, int offset, long nowMicros, Mode mode, int cost, long leaseMicros) {
-    CellReadout[] readouts = rules.isEmpty() ? NONE : new CellReadout[rules.size()];
+    CellReadout[] readouts = new CellReadout[rules.size()];
     int at = offset;
     for (int r = 0; r < readouts.length; r++) {
       Rule rule = rules.get(r);
@@ -124,7 +122,7 @@ final class EncodedCells {
           leaseMicros > 0
               ? cell.lease(rule, nowMicros, cost, leaseMicros)
               : cell.read(rule, nowMicros, cost, mode);
-      ChargeReply.checkRemaining(readouts[r].remainingBefore(), rule);
+      ChargeReply.checkRemaining(readouts[r].remainingBefore(), rule.capacity());
     }
     return readouts;
   }

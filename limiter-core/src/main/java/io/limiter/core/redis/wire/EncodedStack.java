@@ -81,8 +81,7 @@ public final class EncodedStack {
     log = new EncodedLog(stack);
     cells = new EncodedCells(stack, algorithms);
     ban = stack.ban();
-    replyLength =
-        BEGIN + log.replyLength() + cells.replyLength() + (ban.isPresent() ? BAN_REPLY : 0);
+    replyLength = BEGIN + log.replyLength + cells.replyLength() + (ban.isPresent() ? BAN_REPLY : 0);
     micros = micros(stack);
     this.wallMicros = wallMicros;
     this.zoned = cells.isZoned();
