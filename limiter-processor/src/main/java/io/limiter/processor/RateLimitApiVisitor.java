@@ -162,7 +162,7 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
   /** Whether calls may lack a subject, a cost or a submission, which makes them bad requests. */
   private static boolean needsValues(LimitPlan plan) {
     return plan.charges().stream()
-            .anyMatch(planned -> isRejected(planned.source()) || planned.cost().needsArguments())
+            .anyMatch(planned -> isRejected(planned.source()) || planned.chargesByArguments())
         || plan.duplicates()
             .filter(
                 guard ->

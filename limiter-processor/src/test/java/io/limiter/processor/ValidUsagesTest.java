@@ -24,6 +24,8 @@ class ValidUsagesTest {
         "@RateRule(name = \"${a}\", time = 1) @RateRule(name = \"${b}\", time = 2) void call() {}",
         "@RateRule(time = 7, timeUnit = TimeUnit.DAYS, fixedWindow = @FixedWindow(zone = \"${zone}\", anchor = \"${anchor}\")) void call() {}",
         "@RateRule(fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH, zone = \"${zone}\")) void call() {}",
+        "@RateLimiter(subject = \"#{who}\", rules = @RateRule(fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH, anchor = \"#{day}\"))) void call(String who, int day) {}",
+        "@RateRule(fixedWindow = @FixedWindow(calendar = CalendarPeriod.YEAR, anchor = \"billing-day\")) void call() {}",
         "@RateLimiter(condition = \"outsiders\", rules = @RateRule) void call() {}",
         "@RateLimiter(condition = \"#{!draft}\", rules = @RateRule) void call(boolean draft) {}",
         "@RateLimiter(countIf = \"misses\", rules = @RateRule) void call() {}",

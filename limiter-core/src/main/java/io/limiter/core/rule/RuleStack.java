@@ -13,9 +13,11 @@ import java.util.Base64;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -44,6 +46,9 @@ public final class RuleStack {
   /** The most rules in one stack. */
   public static final int MAX_RULES = 8;
 
+  /** As many as days of a year, and some more where a week and a month begin on one day. */
+  private static final int MAX_BEGINNINGS = 512;
+
   private final List<Rule> rules;
   private final Optional<BanRule> ban;
   private final Counting counting;
@@ -67,6 +72,11 @@ public final class RuleStack {
   private final long banMicros;
   private final int longestLog;
   private final boolean custom;
+
+  private final List<CalendarPeriod> ofSubject;
+
+  /** The same rules for subjects whose periods begin on other days: few, as a year has few days. */
+  private final Map<List<LocalDate>, RuleStack> bySubject;
 
   /** Computed when it is first asked for; always the same. */
   private @Nullable String name;
@@ -117,6 +127,13 @@ public final class RuleStack {
     }
     this.kept = most;
     this.longestLog = longest;
+    this.ofSubject =
+        rules.stream()
+            .filter(rule -> rule instanceof FixedWindowRule fixed && fixed.isBySubject())
+            .map(
+                rule -> ((FixedWindowRule) rule).alignment().orElseThrow().calendar().orElseThrow())
+            .toList();
+    this.bySubject = ofSubject.isEmpty() ? Map.of() : new ConcurrentHashMap<>();
     this.kind = kindOf();
     requireConsistent();
   }
@@ -297,8 +314,24 @@ public final class RuleStack {
    * FixedWindowRule.Alignment#forSubject} states. Rules with other windows stay as they are.
    */
   public RuleStack forSubject(LocalDate day) {
-    List<Rule> theirs = rules.stream().map(rule -> forSubject(rule, day)).toList();
-    return new RuleStack(theirs, ban, counting, lease, warnAt, claim);
+    if (ofSubject.isEmpty()) {
+      return this;
+    }
+    List<LocalDate> beginnings = ofSubject.stream().map(each -> each.beginning(day)).toList();
+    RuleStack known = bySubject.get(beginnings);
+    if (known == null) {
+      List<Rule> theirs = rules.stream().map(rule -> forSubject(rule, day)).toList();
+      known = new RuleStack(theirs, ban, counting, lease, warnAt, claim);
+      if (bySubject.size() < MAX_BEGINNINGS) {
+        bySubject.put(beginnings, known);
+      }
+    }
+    return known;
+  }
+
+  /** The periods of the rules whose windows begin on a day of each subject; mostly none. */
+  public List<CalendarPeriod> periodsOfSubject() {
+    return ofSubject;
   }
 
   private static Rule forSubject(Rule rule, LocalDate day) {

@@ -45,6 +45,12 @@ public @interface FixedWindow {
    * from Monday. By default any midnight; with a {@link #calendar} that of a Monday, a first of the
    * month or the first of January. {@code 2024-01-31T00:00} begins months on the 31st, or on the
    * last day of a month that has none.
+   *
+   * <p>With a {@link #calendar} from a week on it may be that of each subject, such as a billing
+   * day: an expression over the arguments, such as <code>#{customer.billingDay}</code>, that gives
+   * a date, or the number of a day of the month or of the week; or the name of a {@link
+   * PeriodAnchor} bean. Periods begin at midnight then. A subject's day may change: its period ends
+   * with the first beginning that is a whole period later.
    */
   String anchor() default "";
 

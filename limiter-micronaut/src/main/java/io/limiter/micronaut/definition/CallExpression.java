@@ -258,7 +258,7 @@ public final class CallExpression {
   }
 
   /** The message of a mistake, with the place of the expression. */
-  String mistake(String remedy) {
+  public String mistake(String remedy) {
     return "%s.%s: %s".formatted(where, member, remedy);
   }
 

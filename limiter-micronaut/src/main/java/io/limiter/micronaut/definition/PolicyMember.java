@@ -126,7 +126,8 @@ public final class PolicyMember<T> {
   public static final PolicyMember<Counts> COUNTS = word(RULE, "counts", Counts.class);
   public static final PolicyMember<Boolean> ALIGNED = flag(RULE, "fixed-window.aligned").in(HOW);
   public static final PolicyMember<String> ZONE = text(RULE, "fixed-window.zone").in(HOW);
-  public static final PolicyMember<String> ANCHOR = text(RULE, "fixed-window.anchor").in(HOW);
+  public static final PolicyMember<Expressible> ANCHOR =
+      expressible(RULE, "fixed-window.anchor").in(HOW);
   public static final PolicyMember<CalendarPeriod> CALENDAR =
       word(RULE, "fixed-window.calendar", CalendarPeriod.class).in(HOW);
   public static final PolicyMember<Long> REFILL = number(RULE, "token-bucket.refill").in(HOW);

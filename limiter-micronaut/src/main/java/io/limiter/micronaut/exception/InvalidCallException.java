@@ -64,6 +64,22 @@ public abstract sealed class InvalidCallException extends RuntimeException {
   }
 
   /**
+   * A call has no valid day on which the periods of its subject begin: the expression of {@code
+   * FixedWindow.anchor} fails or does not give a day. It is not admitted, and nothing was counted.
+   */
+  public static final class InvalidAnchorException extends InvalidCallException {
+
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * @param message what is wrong with the call, for the log
+     */
+    public InvalidAnchorException(String message) {
+      super(message, "{limiter.invalid-anchor}");
+    }
+  }
+
+  /**
    * The arguments of a call cannot be compared with those of others, because they are nested too
    * deep. The rules of the method have counted the call.
    */

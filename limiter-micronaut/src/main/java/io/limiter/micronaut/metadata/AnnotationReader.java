@@ -374,7 +374,7 @@ final class AnnotationReader {
       if (raw instanceof EvaluatedExpression) {
         throw origin(member, "#{…}")
             .mistake(
-                "it is read once, when the service starts, and only subject, cost, condition, countIf and the key of a duplicate may be expressions: write a text");
+                "it is read once, when the service starts, and only subject, cost, condition, countIf, the anchor of a calendar and the key of a duplicate may be expressions: write a text");
       }
       try {
         return annotation.stringValue(member).filter(text -> !text.isEmpty());

@@ -612,7 +612,7 @@ public final class LimitPlan {
         priced = planned.cost();
         computed = call.units(priced.byArguments().orElseThrow());
       }
-      taken.add(planned.charge(call.subject(planned.source()), fixed == 0 ? computed : fixed));
+      taken.add(planned.charge(call, fixed == 0 ? computed : fixed));
     }
     Optional<Charge> submission =
         charged.flatMap(guarding -> submission(guarding, taken, call, content));

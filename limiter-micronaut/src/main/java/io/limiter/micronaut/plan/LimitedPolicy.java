@@ -18,6 +18,7 @@ import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -58,6 +59,7 @@ public final class LimitedPolicy {
   private final Supplier<List<Origin>> settings;
   private final RequestSubjects subjects;
   private final Optional<String> submission;
+  private final Optional<String> anchor;
 
   /**
    * @param tier whose callers are asked about; empty for those that have the usual rules
@@ -70,7 +72,7 @@ public final class LimitedPolicy {
       Supplier<List<OnMethod>> plans,
       Supplier<List<Origin>> settings,
       RequestSubjects subjects) {
-    this(name, tier, plans, settings, subjects, Optional.empty());
+    this(name, tier, plans, settings, subjects, Optional.empty(), Optional.empty());
   }
 
   private LimitedPolicy(
@@ -79,13 +81,15 @@ public final class LimitedPolicy {
       Supplier<List<OnMethod>> plans,
       Supplier<List<Origin>> settings,
       RequestSubjects subjects,
-      Optional<String> submission) {
+      Optional<String> submission,
+      Optional<String> anchor) {
     this.name = name;
     this.tier = tier;
     this.plans = plans;
     this.settings = settings;
     this.subjects = subjects;
     this.submission = submission;
+    this.anchor = anchor;
   }
 
   /** A policy while the limiter is disabled: it limits nothing, and takes any subject. */
@@ -162,7 +166,8 @@ public final class LimitedPolicy {
    *     rules
    */
   public LimitedPolicy inTier(String name) {
-    return new LimitedPolicy(this.name, Optional.of(name), plans, settings, subjects, submission);
+    return new LimitedPolicy(
+        this.name, Optional.of(name), plans, settings, subjects, submission, anchor);
   }
 
   private List<OnMethod> inForce() {
@@ -220,7 +225,7 @@ public final class LimitedPolicy {
           "The policy '%s' limits no method %s: use one of %s"
               .formatted(name, method, PlanRegistry.listed(methods())));
     }
-    return new LimitedPolicy(name, tier, some, settings, subjects, submission);
+    return new LimitedPolicy(name, tier, some, settings, subjects, submission, anchor);
   }
 
   /**
@@ -241,7 +246,42 @@ public final class LimitedPolicy {
           "The policy '%s' compares no submissions by an Idempotency-Key or by an expression: leave the submission out"
               .formatted(name));
     }
-    return new LimitedPolicy(name, tier, plans, settings, subjects, Optional.of(text));
+    return new LimitedPolicy(name, tier, plans, settings, subjects, Optional.of(text), anchor);
+  }
+
+  /**
+   * Returns this policy for a subject whose periods begin on a day. Needed where an expression over
+   * the arguments of a call determines it: without, its periods are read as those of the calendar,
+   * so that a look may state another end, or the use of a period that has ended. A bean is asked
+   * with the subject instead.
+   *
+   * @param day a date, or the number of a day of the month or of the week, as the expression gives
+   *     it
+   * @throws IllegalArgumentException if the policy has no such periods, or this is no day of them
+   */
+  public LimitedPolicy withAnchor(Object day) {
+    String text = CallExpression.textOf(day);
+    List<PlannedCharge> anchored =
+        inForce().stream()
+            .flatMap(each -> each.policy().charges().stream())
+            .filter(planned -> planned.anchor().isPresent())
+            .toList();
+    if (anchored.isEmpty() && !isUnlimited(inForce())) {
+      throw new IllegalArgumentException(
+          "The policy '%s' has no periods that begin on a day of each subject: leave the anchor out"
+              .formatted(name));
+    }
+    for (PlannedCharge planned : anchored) {
+      try {
+        var unused = SubjectAnchor.day(text, planned.rules());
+      } catch (IllegalArgumentException e) {
+        throw new IllegalArgumentException(
+            "The anchor '%s' of the policy '%s' is no day: %s"
+                .formatted(text, name, e.getMessage()),
+            e);
+      }
+    }
+    return new LimitedPolicy(name, tier, plans, settings, subjects, submission, Optional.of(text));
   }
 
   private static Optional<String> named(PolicyPlan plan, String text) {
@@ -432,7 +472,7 @@ public final class LimitedPolicy {
     return part(
             on.policy(),
             planned -> some.test(planned.source()),
-            planned -> planned.charge(who.apply(planned.source()), units(planned)),
+            planned -> charge(planned, who.apply(planned.source())),
             () ->
                 guard(on.policy())
                     .filter(guard -> some.test(guard.submitter()))
@@ -441,6 +481,16 @@ public final class LimitedPolicy {
             () ->
                 new IllegalArgumentException(
                     "The policy '%s' does not count %s, but %s".formatted(name, asked, counted())));
+  }
+
+  private Charge charge(PlannedCharge planned, Subject subject) {
+    LocalDate day =
+        planned.anchor().isEmpty() || subject.isAnonymous()
+            ? SubjectAnchor.USUAL
+            : anchor.isPresent()
+                ? SubjectAnchor.day(anchor.get(), planned.rules())
+                : planned.anchor().get().of(subject);
+    return planned.charge(subject, day, units(planned));
   }
 
   private static StateKey key(DuplicateGuard guard, Function<SubjectSource, Subject> who) {
@@ -454,7 +504,8 @@ public final class LimitedPolicy {
   private Optional<LimitedPolicy> usualIfTierHasNoRules() {
     return tier.isPresent() && hasNoRules(inForce()) && !hasNoRules(plans.get())
         ? Optional.of(
-            new LimitedPolicy(name, Optional.empty(), plans, settings, subjects, submission))
+            new LimitedPolicy(
+                name, Optional.empty(), plans, settings, subjects, submission, anchor))
         : Optional.empty();
   }
 

@@ -13,6 +13,7 @@ import io.limiter.micronaut.plan.CompletionPlan.ActualCost;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -33,6 +34,7 @@ import java.util.stream.Stream;
  * @param actualCost computes the actual cost when the call completes; empty if it is the same
  * @param condition selects the calls that are charged; empty for all
  * @param observed whether its rules deny no call
+ * @param anchor determines the day on which the periods of a subject begin; empty if none do
  */
 @Internal
 public record PlannedCharge(
@@ -43,7 +45,35 @@ public record PlannedCharge(
     Cost cost,
     Optional<ActualCost> actualCost,
     Optional<Condition> condition,
-    boolean observed) {
+    boolean observed,
+    Optional<SubjectAnchor> anchor) {
+
+  /** A charge whose periods begin on no day of a subject. */
+  public PlannedCharge(
+      String limit,
+      SubjectSource source,
+      RuleStack rules,
+      RuleStack anonymousRules,
+      Cost cost,
+      Optional<ActualCost> actualCost,
+      Optional<Condition> condition,
+      boolean observed) {
+    this(
+        limit,
+        source,
+        rules,
+        anonymousRules,
+        cost,
+        actualCost,
+        condition,
+        observed,
+        Optional.empty());
+  }
+
+  /** Whether the arguments of a call determine what it takes, or when the periods begin. */
+  public boolean chargesByArguments() {
+    return cost.needsArguments() || anchor.filter(SubjectAnchor::needsArguments).isPresent();
+  }
 
   /**
    * The units that each call takes; 0 if its arguments determine them. A concurrency limit has one
@@ -62,7 +92,7 @@ public record PlannedCharge(
    */
   boolean mayBeEarly() {
     return !source.needsArguments()
-        && !cost.needsArguments()
+        && !chargesByArguments()
         && condition.filter(Condition::needsArguments).isEmpty()
         && actualCost.isEmpty()
         && Stream.of(rules, anonymousRules)
@@ -73,9 +103,22 @@ public record PlannedCharge(
                         && stack.counting() == Counting.ALL);
   }
 
-  /** What a call with this subject is charged. */
-  Charge charge(Subject subject, int units) {
-    return charge(StateKey.of(limit, subject), subject.isAnonymous(), units);
+  /** What a call is charged. */
+  Charge charge(CallValues call, int units) {
+    Subject subject = call.subject(source);
+    return anchor.isEmpty() || subject.isAnonymous()
+        ? charge(StateKey.of(limit, subject), subject.isAnonymous(), units)
+        : charge(subject, anchor.get().of(subject, call, rules), units);
+  }
+
+  /**
+   * What a call with this subject is charged.
+   *
+   * @param day on which the periods of the subject begin
+   */
+  Charge charge(Subject subject, LocalDate day, int units) {
+    RuleStack stack = subject.isAnonymous() ? anonymousRules : rules.forSubject(day);
+    return new Charge(limit, StateKey.of(limit, subject).of(stack), stack, units, observed);
   }
 
   /**
@@ -124,7 +167,8 @@ public record PlannedCharge(
         cost,
         actualCost,
         condition,
-        observed);
+        observed,
+        anchor);
   }
 
   private static RuleStack renamed(RuleStack stack, Map<String, String> names) {

@@ -189,9 +189,12 @@ public record PolicyPlan(
         duplicates.stream().map(DuplicateGuard::submitter));
   }
 
-  /** Whether the arguments of a call determine its cost, or whether it is a duplicate. */
+  /**
+   * Whether the arguments of a call determine its cost or its periods, or whether it is a
+   * duplicate.
+   */
   boolean chargesByArguments() {
-    return charges.stream().anyMatch(planned -> planned.cost().needsArguments())
+    return charges.stream().anyMatch(PlannedCharge::chargesByArguments)
         || duplicates.filter(guard -> guard.submission().needsArguments()).isPresent();
   }
 

@@ -93,6 +93,7 @@ final class PolicyPlanner {
     @Nullable BanRule ban;
     @Nullable Written<Duration> lease;
     @Nullable Written<Double> warnAt;
+    Optional<SubjectAnchor> anchor = Optional.empty();
 
     Owned(Optional<Condition> condition) {
       this.condition = condition;
@@ -238,6 +239,7 @@ final class PolicyPlanner {
           Owned owned = agree(owner, values);
           // Calls without a subject are denied if any definition denies them.
           owned.deniesAnonymous |= counted.anonymous() == Anonymous.REJECT;
+          some.forEach(rule -> requireOneAnchor(rule, owned));
           Map<RuleReader.Read, Rule> distinct = new HashMap<>();
           put(some, owned.known, distinct, values.text());
           put(
@@ -268,6 +270,25 @@ final class PolicyPlanner {
     }
     return new Named(
         counted, read, selects ? CountedCalls.SUCCESSES : read.kind(), codeName, isObserved(rule));
+  }
+
+  /** The rules of one subject share its state, which one day moves. */
+  private void requireOneAnchor(Named rule, Owned owned) {
+    Optional<SubjectAnchor> anchor = rule.read().anchor();
+    if (anchor.isPresent()) {
+      String remedy =
+          rule.source().kind() == SubjectSource.Kind.EVERYBODY
+              ? "all calls together have no day of their own: write a local time such as 2024-01-01T00:00"
+              : owned.anchor.filter(other -> !other.equals(anchor.get())).isPresent()
+                  ? "another rule counts the same subject with anchor = %s: use one anchor for both"
+                      .formatted(owned.anchor.get())
+                  : "";
+      if (!remedy.isEmpty()) {
+        throw Origin.annotated(description, "@RateRule.fixedWindow.anchor", anchor.get())
+            .mistake(remedy);
+      }
+      owned.anchor = anchor;
+    }
   }
 
   private static boolean isObserved(MemberSet rule) {
@@ -865,7 +886,8 @@ final class PolicyPlanner {
                   price.cost,
                   price.actual,
                   owned.condition,
-                  observed || owner.observed));
+                  observed || owner.observed,
+                  owned.anchor));
         });
     return new PolicyPlan(
         name,

@@ -14,10 +14,13 @@ import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Counts;
+import io.limiter.micronaut.annotation.PeriodAnchor;
 import io.limiter.micronaut.config.LimiterConfiguration;
+import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyMember;
+import io.limiter.micronaut.definition.PolicyMember.Expressible;
 import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.plan.PlannedCharge.CountedCalls;
 import io.micronaut.core.annotation.AnnotationClassValue;
@@ -59,8 +62,9 @@ public final class RuleReader {
    *
    * @param named whether its name was written, not derived from the numbers
    * @param kind the kind of calls that it counts
+   * @param anchor determines the day on which its windows begin; empty if it is the same for all
    */
-  record Read(Rule rule, boolean named, CountedCalls kind) {}
+  record Read(Rule rule, boolean named, CountedCalls kind, Optional<SubjectAnchor> anchor) {}
 
   /** The name of a rule by its members. */
   String nameOf(MemberSet rule) {
@@ -81,7 +85,13 @@ public final class RuleReader {
         inFlight ? permitDuration(members) : time(members, PolicyMember.TIME, DEFAULT_TIME);
     Rule rule = rule(members, count, window);
     CountedCalls kind = kind(members, rule);
-    return new Read(named(rule, members, PolicyMember.NAME), members.has(PolicyMember.NAME), kind);
+    return new Read(
+        named(rule, members, PolicyMember.NAME),
+        members.has(PolicyMember.NAME),
+        kind,
+        rule instanceof FixedWindowRule fixed && fixed.isBySubject()
+            ? subjectAnchor(members)
+            : Optional.empty());
   }
 
   /** Whether settings have the rule in a list: there a count of 0 is no slip in a single number. */
@@ -93,7 +103,10 @@ public final class RuleReader {
   private static Read closed(MemberSet members) {
     Rule rule = FixedWindowRule.of(0, time(members, PolicyMember.TIME, DEFAULT_TIME));
     return new Read(
-        named(rule, members, PolicyMember.NAME), members.has(PolicyMember.NAME), CountedCalls.ALL);
+        named(rule, members, PolicyMember.NAME),
+        members.has(PolicyMember.NAME),
+        CountedCalls.ALL,
+        Optional.empty());
   }
 
   private static Rule named(Rule rule, MemberSet members, PolicyMember<String> member) {
@@ -362,14 +375,46 @@ public final class RuleReader {
       return Optional.empty();
     }
     Optional<ZoneId> zone = rule.find(PolicyMember.ZONE).map(RuleReader::zone);
-    Optional<LocalDateTime> anchor = rule.find(PolicyMember.ANCHOR).map(RuleReader::anchor);
     Optional<CalendarPeriod> calendar = rule.get(PolicyMember.CALENDAR);
+    Alignment by = Alignment.to(zone.orElseGet(configuration::zone));
+    by = calendar.map(by::each).orElse(by);
+    Optional<Written<Expressible>> anchor = rule.find(PolicyMember.ANCHOR);
+    if (anchor.filter(RuleReader::isOfSubject).isPresent()) {
+      if (calendar.filter(each -> each != CalendarPeriod.DAY).isEmpty()) {
+        throw anchor
+            .get()
+            .origin()
+            .mistake(
+                "a subject's day begins its weeks, months, quarters or years: set calendar to one of these, or write a local time such as 2024-01-01T00:00");
+      }
+      return Optional.of(by.forSubject(SubjectAnchor.USUAL));
+    }
     return rule.isTrue(PolicyMember.ALIGNED)
             || zone.isPresent()
             || anchor.isPresent()
             || calendar.isPresent()
-        ? Optional.of(new Alignment(zone.orElseGet(configuration::zone), anchor, calendar, false))
+        ? Optional.of(anchor.map(RuleReader::anchor).map(by::from).orElse(by))
         : Optional.empty();
+  }
+
+  /** Whether an anchor is an expression or the name of a bean, not a time. */
+  private static boolean isOfSubject(Written<Expressible> anchor) {
+    String text = anchor.value().text();
+    return !text.isEmpty() && !Character.isDigit(text.charAt(0));
+  }
+
+  private Optional<SubjectAnchor> subjectAnchor(MemberSet rule) {
+    Written<Expressible> written = rule.find(PolicyMember.ANCHOR).orElseThrow();
+    Optional<CallExpression> expression = written.value().expression();
+    if (expression.isPresent()) {
+      return Optional.of(new SubjectAnchor.OfArguments(expression.get()));
+    }
+    NamedBeans.FoundBean<PeriodAnchor> bean =
+        beans.named(
+            written,
+            PeriodAnchor.class,
+            ", or write a local time such as 2024-01-01T00:00, or in the annotation an expression over the arguments, such as \"#{customer.billingDay}\"");
+    return Optional.of(new SubjectAnchor.OfBean(written.value().text(), bean.object()));
   }
 
   private static ZoneId zone(Written<String> zone) {
@@ -381,9 +426,9 @@ public final class RuleReader {
     }
   }
 
-  private static LocalDateTime anchor(Written<String> written) {
+  private static LocalDateTime anchor(Written<Expressible> written) {
     try {
-      LocalDateTime anchor = LocalDateTime.parse(written.value());
+      LocalDateTime anchor = LocalDateTime.parse(written.value().text());
       if (anchor.truncatedTo(ChronoUnit.MICROS).equals(anchor)) {
         return anchor;
       }

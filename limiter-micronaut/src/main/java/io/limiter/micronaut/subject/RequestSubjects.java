@@ -112,6 +112,14 @@ public class RequestSubjects {
     return anonymousAt(source, address.counted(from));
   }
 
+  /** The value by which {@link #named} makes a subject. */
+  public static String valueOf(Subject subject) {
+    boolean prefixed = subject.kind().equals(HEADER) || subject.kind().equals(RESOLVER);
+    return prefixed
+        ? subject.value().substring(subject.value().indexOf('\n') + 1)
+        : subject.value();
+  }
+
   // Names of header fields and classes contain no line break, so values of different sources cannot
   // collide.
   private static Subject ofHeader(String name, String value) {

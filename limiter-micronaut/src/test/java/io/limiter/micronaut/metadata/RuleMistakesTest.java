@@ -197,6 +197,36 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(fixedWindow = @FixedWindow(aligned = false, calendar = CalendarPeriod.DAY))
     void calendarUnaligned() {}
 
+    @Mistake({
+      "@RateRule.fixedWindow.anchor = billing-days:",
+      "no bean of type io.limiter.micronaut.annotation.PeriodAnchor has this name"
+    })
+    @RateRule(fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH, anchor = "billing-days"))
+    void anchorWithoutBean() {}
+
+    @Mistake({
+      "@RateRule.fixedWindow.anchor = #{day}:",
+      "set calendar to one of these, or write a local time such as 2024-01-01T00:00"
+    })
+    @RateRule(fixedWindow = @FixedWindow(calendar = CalendarPeriod.DAY, anchor = "#{day}"))
+    void anchorOfDays(int day) {}
+
+    @Mistake({
+      "@RateRule.fixedWindow.anchor = #{day}:",
+      "all calls together have no day of their own"
+    })
+    @RateLimiter(limitType = LimitType.GLOBAL)
+    @RateRule(fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH, anchor = "#{day}"))
+    void anchorOfEverybody(int day) {}
+
+    @Mistake({
+      "@RateRule.fixedWindow.anchor = #{other}:",
+      "another rule counts the same subject with anchor = #{day}: use one anchor for both"
+    })
+    @RateRule(fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH, anchor = "#{day}"))
+    @RateRule(fixedWindow = @FixedWindow(calendar = CalendarPeriod.YEAR, anchor = "#{other}"))
+    void anchorsOfOneSubject(String day, String other) {}
+
     @Mistake({"@RateRule.fixedWindow.anchor = 2024", "only aligned windows have it"})
     @RateRule(fixedWindow = @FixedWindow(aligned = false, anchor = "2024-01-01T00:00"))
     void anchorUnaligned() {}
