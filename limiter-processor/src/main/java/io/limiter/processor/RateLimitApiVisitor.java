@@ -147,6 +147,7 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
     }
     for (PolicyPlan policy : plan.policies()) {
       policy.charges().stream()
+          .filter(planned -> !planned.trial())
           .flatMap(planned -> Stream.of(planned.rules(), planned.anonymousRules()))
           .flatMap(stack -> stack.rules().stream())
           .map(rule -> policy.texts().getOrDefault(rule.name(), DenialText.NONE))
@@ -217,11 +218,14 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
   private static AnnotationValue<?> rules(LimitPlan plan) {
     Map<String, String> rules = new LinkedHashMap<>();
     for (PlannedCharge planned : plan.charges()) {
-      planned
-          .rules()
-          .rules()
-          .forEach(
-              rule -> rules.put(rule.name(), RuleWords.of(rule, planned, plan) + ", as annotated"));
+      if (!planned.trial()) {
+        planned
+            .rules()
+            .rules()
+            .forEach(
+                rule ->
+                    rules.put(rule.name(), RuleWords.of(rule, planned, plan) + ", as annotated"));
+      }
     }
     plan.duplicates()
         .ifPresent(guard -> rules.put("duplicates", RuleWords.of(guard) + ", as annotated"));

@@ -32,6 +32,25 @@ class OpenApiTest {
 
   @TempDir private Path output;
 
+  /** Callers do not see rules on trial, and need a day on which their months begin. */
+  @Test
+  void aTrialIsNotDocumentedAndAMissingBillingDayIs() throws IOException {
+    Map<String, Object> operation =
+        operation(
+            "get",
+            """
+            @Get("/billed")
+            @RateLimiter(
+                rules = @RateRule(
+                    count = 9_000,
+                    fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH, anchor = "#{day}")),
+                trial = @RateRule(count = 10, time = 60))
+            List<String> billed(@QueryValue int day) { return List.of(); }
+            """);
+    assertThat(in(operation, "x-rate-limits")).containsOnlyKeys("9000-per-month");
+    assertThat(in(operation, "responses")).containsOnlyKeys("200", "400", "429");
+  }
+
   @Test
   void aLimitedRouteMayAnswer429() throws IOException {
     Map<String, Object> operation =

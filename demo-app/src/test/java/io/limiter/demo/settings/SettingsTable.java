@@ -97,9 +97,9 @@ final class SettingsTable {
       return value instanceof Boolean;
     }
 
-    /** A variable cannot name the list of rules as a whole, nor what is under routes and tiers. */
+    /** A variable cannot name a list of rules as a whole, nor what is under routes and tiers. */
     boolean hasVariable() {
-      return !setting.matches(".*[.-]rules|limiter\\.(tiers|routes).*");
+      return !setting.matches(".*[.-]rules|.*\\.trial|limiter\\.(tiers|routes).*");
     }
 
     String variable() {
@@ -816,6 +816,13 @@ final class SettingsTable {
         "200 429 429",
         "header",
         "X-Key");
+    member(
+        kind,
+        "trial",
+        List.of(Map.of("count", 77, "time", "60s")),
+        (s, p) -> s.operator("/limits/" + p).body().contains("77-per-60s") ? "tried" : "none",
+        "tried",
+        "none");
     member(kind, "status", 418, statuses(2), "200 418", "200 429");
     member(kind, "code", "c3", (s, p) -> code(last(s, 2, "/t/" + p)), "c3", "rate_limited");
     member(

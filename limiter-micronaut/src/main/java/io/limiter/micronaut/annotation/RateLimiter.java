@@ -92,6 +92,12 @@ public @interface RateLimiter {
   RateRule[] rules() default {};
 
   /**
+   * Rules on trial: what they would deny of the calls that {@link #rules} admit is counted, and
+   * nothing is denied. They have a state of their own. None by default.
+   */
+  RateRule[] trial() default {};
+
+  /**
    * Which calls are limited: an expression over the arguments, checked by the compiler, that is
    * true for those calls, such as {@code "#{!order.draft}"}; or the name of a bean of type {@link
    * LimitCondition}. All by default. Other calls are neither counted nor denied, nor compared with

@@ -174,10 +174,11 @@ public final class AdmissionControl {
         warnings.decided(plan, asked, verdict);
       }
     }
+    Verdict stated = plan.stated(verdict);
     LimitedCall decided =
         plan.admits(verdict)
-            ? LimitedCall.admitted(plan, asked, verdict, store, permits)
-            : LimitedCall.denied(plan, verdict);
+            ? LimitedCall.admitted(plan, asked, stated, store, permits)
+            : LimitedCall.denied(plan, stated);
     call.decided(decided);
     if (decided.isDenied() && call.isReported()) {
       for (DenialListener listener : denials) {

@@ -36,6 +36,7 @@ final class SettingsReader {
   private static final String POLICIES = PoliciesConfiguration.PREFIX + '.';
   private static final String RULES = ".rules";
   private static final String ANONYMOUS_RULES = ".anonymous-rules";
+  private static final String TRIAL = ".trial";
   private static final String UNLIMITED = "unlimited";
   private static final String TIER_NAME = "[a-z][a-z0-9-]*";
   private static final Pattern PLACE = Pattern.compile("\\[(\\d+)]\\.?");
@@ -137,8 +138,9 @@ final class SettingsReader {
   /** A policy that is still being read, with the rules of its list by index. */
   private static final class Draft {
 
-    private final Map<Integer, MemberSet> rules = new TreeMap<>();
-    private final Map<Integer, MemberSet> anonymousRules = new TreeMap<>();
+    /** By the names of the lists. */
+    private final Map<String, Map<Integer, MemberSet>> lists = new HashMap<>();
+
     private PolicyDefinition others;
 
     Draft(PolicyDefinition others) {
@@ -146,11 +148,17 @@ final class SettingsReader {
     }
 
     PolicyDefinition read() {
-      PolicyDefinition read =
-          rules.isEmpty() ? others : others.withListedRules(List.copyOf(rules.values()));
-      return anonymousRules.isEmpty()
-          ? read
-          : read.withAnonymousRules(List.copyOf(anonymousRules.values()));
+      PolicyDefinition read = others;
+      for (Map.Entry<String, Map<Integer, MemberSet>> list : lists.entrySet()) {
+        List<MemberSet> rules = List.copyOf(list.getValue().values());
+        read =
+            switch (list.getKey()) {
+              case ANONYMOUS_RULES -> read.withAnonymousRules(rules);
+              case TRIAL -> read.withTrial(rules);
+              default -> read.withListedRules(rules);
+            };
+      }
+      return read;
     }
   }
 
@@ -275,9 +283,8 @@ final class SettingsReader {
     Matcher item = ITEM.matcher(key);
     boolean isItem = key.endsWith("]") && item.matches();
     String path = isItem ? item.group(1) : key;
-    int anonymous = before(ANONYMOUS_RULES, path, prefix.length());
-    String list = anonymous > 0 ? ANONYMOUS_RULES : RULES;
-    int end = anonymous > 0 ? anonymous : before(RULES, path, prefix.length());
+    String list = list(path, prefix.length());
+    int end = before(list, path, prefix.length());
     boolean ofRule = end > 0;
     var members = ofRule ? PolicyMember.ofRule() : PolicyMember.ofPolicy();
     int dot = beforeMember(members, path, ofRule ? end + list.length() : prefix.length());
@@ -294,30 +301,34 @@ final class SettingsReader {
     Draft draft = draft(of, prefix, path.substring(prefix.length(), ofRule ? end : dot));
     if (ofRule) {
       String rule = path.substring(end + list.length(), dot);
-      putRule(draft, anonymous > 0, rule, member, key, value);
+      putRule(draft, list, rule, member, key, value);
     } else {
       draft.others = draft.others.withMembers(with(draft.others.members(), member, key, value));
     }
   }
 
+  /** The name of the list in which a rule of a path is; a rule by its name is in all lists. */
+  private static String list(String path, int from) {
+    return Stream.of(ANONYMOUS_RULES, TRIAL)
+        .filter(list -> before(list, path, from) > 0)
+        .findFirst()
+        .orElse(RULES);
+  }
+
   /**
-   * @param anonymous whether it is in the list for callers without a subject
-   * @param rule the index of the rule in brackets, or its name after a dot; names are those of both
-   *     lists
+   * @param list its name
+   * @param rule the index of the rule in brackets, or its name after a dot
    */
   private void putRule(
-      Draft draft,
-      boolean anonymous,
-      String rule,
-      PolicyMember<?> member,
-      String key,
-      Object value) {
+      Draft draft, String list, String rule, PolicyMember<?> member, String key, Object value) {
     MemberSet none = MemberSet.of(key.substring(0, key.length() - member.path().length() - 1));
     Matcher place = ITEM.matcher(rule);
-    if (rule.startsWith(".") && !anonymous) {
+    if (rule.startsWith(".") && list.equals(RULES)) {
       draft.others = draft.others.withChange(rule.substring(1), with(none, member, key, value));
     } else if (place.matches() && place.group(1).isEmpty()) {
-      (anonymous ? draft.anonymousRules : draft.rules)
+      draft
+          .lists
+          .computeIfAbsent(list, any -> new TreeMap<>())
           .compute(
               Integer.valueOf(place.group(2)),
               (index, known) -> with(known == null ? none : known, member, key, value));
@@ -327,13 +338,16 @@ final class SettingsReader {
   }
 
   private static boolean hasRules(String path) {
-    return path.contains(RULES) || path.contains(ANONYMOUS_RULES);
+    return path.contains(RULES) || path.contains(ANONYMOUS_RULES) || path.contains(TRIAL + '[');
   }
 
   /** The end of the name of a policy whose rules follow; -1 if none do. */
   private static int before(String rules, String path, int from) {
     int dot = path.indexOf(rules, from + 1);
-    while (dot > 0 && !LimitSettings.isUnder(rules, path.substring(dot))) {
+    // A policy may be named search.trial, so of that list only items are settings.
+    String under = rules.equals(TRIAL) ? TRIAL + '[' : rules;
+    while (dot > 0
+        && !(path.startsWith(under, dot) && LimitSettings.isUnder(rules, path.substring(dot)))) {
       dot = path.indexOf(rules, dot + 1);
     }
     return dot;
@@ -364,7 +378,10 @@ final class SettingsReader {
         List.copyOf((ofRule ? PolicyMember.ofRule() : PolicyMember.ofPolicy()).keySet());
     String last = key.substring(key.lastIndexOf('.') + 1);
     String lastTwo = key.substring(key.lastIndexOf('.', key.lastIndexOf('.') - 1) + 1);
-    if (key.endsWith(RULES) || key.endsWith(ANONYMOUS_RULES) || (ofRule && paths.contains(last))) {
+    if (key.endsWith(RULES)
+        || key.endsWith(ANONYMOUS_RULES)
+        || key.endsWith(TRIAL)
+        || (ofRule && paths.contains(last))) {
       return setting.mistake(
           "write a list of rules, or settings by the names of rules: rules: [{count: 5, time: 60s}], or rules: {5-per-60s: {count: 8}}");
     }
@@ -450,6 +467,9 @@ final class SettingsReader {
         changed =
             changed.withAnonymousRules(
                 items(prefix + ANONYMOUS_RULES, known.anonymousRules().get()));
+      }
+      if (known.trial().isPresent()) {
+        changed = changed.withTrial(items(prefix + TRIAL, known.trial().get()));
       }
       for (String name : ruleNames.of(known)) {
         MemberSet some =

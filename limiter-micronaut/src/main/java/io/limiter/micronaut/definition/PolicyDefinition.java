@@ -22,6 +22,7 @@ import java.util.stream.Stream;
  * @param members its members
  * @param rules its rules; empty if none are written
  * @param anonymousRules the rules for callers without a subject; empty if none are written
+ * @param trial rules that are observed beside the others; empty if none are written
  * @param changes members of single rules, by the name that a rule has without them
  * @param unlimited whether no rule holds, but the duplicate guard does
  */
@@ -31,6 +32,7 @@ public record PolicyDefinition(
     MemberSet members,
     Optional<List<MemberSet>> rules,
     Optional<List<MemberSet>> anonymousRules,
+    Optional<List<MemberSet>> trial,
     Map<String, MemberSet> changes,
     boolean unlimited) {
 
@@ -45,27 +47,40 @@ public record PolicyDefinition(
   /** Nothing is written of the policy. */
   public static PolicyDefinition of(String name, String place) {
     return new PolicyDefinition(
-        name, MemberSet.of(place), Optional.empty(), Optional.empty(), Map.of(), false);
+        name,
+        MemberSet.of(place),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        Map.of(),
+        false);
   }
 
   public PolicyDefinition withMembers(MemberSet others) {
-    return new PolicyDefinition(name, others, rules, anonymousRules, changes, unlimited);
+    return new PolicyDefinition(name, others, rules, anonymousRules, trial, changes, unlimited);
   }
 
   /** Returns this definition with a list of rules. */
   public PolicyDefinition withListedRules(List<MemberSet> others) {
     return new PolicyDefinition(
-        name, members, Optional.of(others), anonymousRules, changes, unlimited);
+        name, members, Optional.of(others), anonymousRules, trial, changes, unlimited);
   }
 
   /** Returns this definition with a list of rules for callers without a subject. */
   public PolicyDefinition withAnonymousRules(List<MemberSet> others) {
-    return new PolicyDefinition(name, members, rules, Optional.of(others), changes, unlimited);
+    return new PolicyDefinition(
+        name, members, rules, Optional.of(others), trial, changes, unlimited);
+  }
+
+  /** Returns this definition with a list of rules on trial. */
+  public PolicyDefinition withTrial(List<MemberSet> others) {
+    return new PolicyDefinition(
+        name, members, rules, anonymousRules, Optional.of(others), changes, unlimited);
   }
 
   /** Returns this definition without any rule. */
   public PolicyDefinition withoutLimits() {
-    return new PolicyDefinition(name, members, rules, anonymousRules, changes, true);
+    return new PolicyDefinition(name, members, rules, anonymousRules, trial, changes, true);
   }
 
   /**
@@ -76,7 +91,7 @@ public record PolicyDefinition(
   public PolicyDefinition withChange(String rule, MemberSet some) {
     Map<String, MemberSet> all = new TreeMap<>(changes);
     all.merge(rule, some, MemberSet::with);
-    return new PolicyDefinition(name, members, rules, anonymousRules, all, unlimited);
+    return new PolicyDefinition(name, members, rules, anonymousRules, trial, all, unlimited);
   }
 
   /**
@@ -93,6 +108,7 @@ public record PolicyDefinition(
         members.with(change.members),
         change.rules.or(() -> rules),
         change.anonymousRules.or(() -> anonymousRules),
+        change.trial.or(() -> trial),
         all,
         change.unlimited || (unlimited && !limits));
   }
@@ -103,7 +119,13 @@ public record PolicyDefinition(
    */
   public PolicyDefinition shared() {
     return new PolicyDefinition(
-        name, members.only(TREATMENT), Optional.empty(), Optional.empty(), changes, unlimited);
+        name,
+        members.only(TREATMENT),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        changes,
+        unlimited);
   }
 
   /**
@@ -121,6 +143,12 @@ public record PolicyDefinition(
   public Map<String, MemberSet> changedAnonymousRules(
       Function<MemberSet, String> nameOf, Set<String> taken) {
     return changed(anonymousRules.orElse(List.of()), nameOf, taken);
+  }
+
+  /** Like {@link #changedRules}, but the rules on trial. */
+  public Map<String, MemberSet> changedTrial(
+      Function<MemberSet, String> nameOf, Set<String> taken) {
+    return changed(trial.orElse(List.of()), nameOf, taken);
   }
 
   private Map<String, MemberSet> changed(
@@ -141,13 +169,14 @@ public record PolicyDefinition(
     Set<String> names = new HashSet<>();
     changedRules(nameOf, names);
     changedAnonymousRules(nameOf, names);
+    changedTrial(nameOf, names);
     return names;
   }
 
   /** The settings in it, sorted by key. */
   public List<Origin> settings() {
     List<MemberSet> all = new ArrayList<>(List.of(members));
-    Stream.of(rules, anonymousRules).flatMap(Optional::stream).forEach(all::addAll);
+    Stream.of(rules, anonymousRules, trial).flatMap(Optional::stream).forEach(all::addAll);
     all.addAll(changes.values());
     return all.stream()
         .map(MemberSet::origins)

@@ -7,12 +7,14 @@ import io.limiter.core.Verdict;
 import io.limiter.core.lease.LeaseUnits;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.config.ListedCaller;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.micronaut.core.naming.NameUtils;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -82,6 +84,18 @@ final class LimitViews {
               return view;
             })
         .toList();
+  }
+
+  /** What rules on trial would have denied on this instance. */
+  static Map<String, Object> trial(
+      List<RuleStack> rules, Instant since, long admitted, long wouldDeny) {
+    Map<String, Object> view = new LinkedHashMap<>();
+    view.put(
+        "rules", rules.stream().flatMap(stack -> stack.rules().stream()).map(Rule::name).toList());
+    view.put("since", since.toString());
+    view.put("admitted", admitted);
+    view.put("wouldDeny", wouldDeny);
+    return view;
   }
 
   /** The lease of a policy, and its units on this instance. */

@@ -599,6 +599,10 @@ public final class LimitsEndpoint {
     Map<String, Object> view = LimitViews.policy(policy, isObserved(policy));
     view.put("decisions", statistics.decisions(policy.name()));
     statistics.lease(policy).ifPresent(lease -> view.put("lease", lease));
+    List<Map<String, Object>> trials = statistics.trials(policy.name());
+    if (!trials.isEmpty()) {
+      view.put("trials", trials);
+    }
     return view;
   }
 

@@ -10,6 +10,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.lease.LeaseUnits;
 import io.limiter.core.resilience.FallbackStore.StoreListener;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl.DenialListener;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
@@ -55,6 +56,9 @@ final class PolicyStatistics implements VerdictListener, DenialListener, StoreLi
   /** The most policies; decisions of further ones are not counted. */
   private static final int MAX_POLICIES = 1_000;
 
+  /** The most trials of a policy: one for each change of its numbers, and for each tier. */
+  private static final int MAX_TRIALS = 16;
+
   /** The most characters of a subject in clear. */
   private static final int MAX_CLEAR = 200;
 
@@ -80,6 +84,7 @@ final class PolicyStatistics implements VerdictListener, DenialListener, StoreLi
 
     final Map<Outcome, LongAdder> outcomes = new EnumMap<>(Outcome.class);
     final LongAdder wouldDeny = new LongAdder();
+    final Map<List<RuleStack>, Trial> trials = new ConcurrentHashMap<>();
     final SpaceSaving<Talker> talkers = new SpaceSaving<>(SIZE);
 
     Decisions() {
@@ -87,6 +92,14 @@ final class PolicyStatistics implements VerdictListener, DenialListener, StoreLi
         outcomes.put(outcome, new LongAdder());
       }
     }
+  }
+
+  /** What rules on trial would have denied of the calls that were admitted since a time. */
+  private static final class Trial {
+
+    final Instant since = Instant.now();
+    final LongAdder admitted = new LongAdder();
+    final LongAdder wouldDeny = new LongAdder();
   }
 
   private final SubjectDigest digest;
@@ -116,6 +129,24 @@ final class PolicyStatistics implements VerdictListener, DenialListener, StoreLi
       if (decisions != null
           && (policy.wouldDeny(verdict).isPresent() || (plan.isObserved() && !verdict.allowed()))) {
         decisions.wouldDeny.increment();
+      }
+      if (decisions != null && (verdict.allowed() || plan.isObserved())) {
+        countTrial(decisions, policy, verdict);
+      }
+    }
+  }
+
+  /** By the rules, so that others begin from zero. */
+  private static void countTrial(Decisions decisions, PolicyPlan policy, Verdict verdict) {
+    List<RuleStack> rules = policy.trial();
+    Trial trial = rules.isEmpty() ? null : decisions.trials.get(rules);
+    if (trial == null && !rules.isEmpty() && decisions.trials.size() < MAX_TRIALS) {
+      trial = decisions.trials.computeIfAbsent(rules, any -> new Trial());
+    }
+    if (trial != null) {
+      trial.admitted.increment();
+      if (policy.wouldDenyOnTrial(verdict).isPresent()) {
+        trial.wouldDeny.increment();
       }
     }
   }
@@ -185,6 +216,21 @@ final class PolicyStatistics implements VerdictListener, DenialListener, StoreLi
         (outcome, count) -> view.put(outcome.name().toLowerCase(Locale.ROOT), count.sum()));
     view.put("wouldDeny", decisions.wouldDeny.sum());
     return view;
+  }
+
+  /** The trials of a policy on this instance, the latest first; none without. */
+  List<Map<String, Object>> trials(String policy) {
+    return policies.getOrDefault(policy, new Decisions()).trials.entrySet().stream()
+        .sorted(
+            Comparator.comparing((Map.Entry<?, Trial> each) -> each.getValue().since).reversed())
+        .map(
+            each ->
+                LimitViews.trial(
+                    each.getKey(),
+                    each.getValue().since,
+                    each.getValue().admitted.sum(),
+                    each.getValue().wouldDeny.sum()))
+        .toList();
   }
 
   @Override

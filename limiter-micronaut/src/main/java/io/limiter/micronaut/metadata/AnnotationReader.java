@@ -129,17 +129,24 @@ final class AnnotationReader {
         .getAnnotations("rules", RateRule.class)
         .forEach(rule -> rules.add(rule(rule, RATE_LIMITER + ".rules")));
     rules.addAll(beside);
-    List<MemberSet> anonymous =
-        limiter.getAnnotations("anonymousRules", RateRule.class).stream()
-            .map(rule -> rule(rule, RATE_LIMITER + ".anonymousRules"))
-            .toList();
     return new PolicyDefinition(
         name(place),
         members,
         Optional.of(rules),
-        limiter.contains("anonymousRules") ? Optional.of(anonymous) : Optional.empty(),
+        others(limiter, "anonymousRules"),
+        others(limiter, "trial"),
         Map.of(),
         false);
+  }
+
+  /** The rules of another list, if it is written. */
+  private Optional<List<MemberSet>> others(AnnotationValue<RateLimiter> limiter, String list) {
+    return limiter.contains(list)
+        ? Optional.of(
+            limiter.getAnnotations(list, RateRule.class).stream()
+                .map(rule -> rule(rule, RATE_LIMITER + '.' + list))
+                .toList())
+        : Optional.empty();
   }
 
   private String name(Place limiter) {

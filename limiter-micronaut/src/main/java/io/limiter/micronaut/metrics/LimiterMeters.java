@@ -302,6 +302,9 @@ final class LimiterMeters
     for (int i = 0; i < policies.size(); i++) {
       if (policies.get(i).observesSome()) {
         observe(meters, plan, policies.get(i), verdict);
+        if (verdict.allowed() || plan.isObserved()) {
+          tried(meters, policies.get(i), verdict);
+        }
       }
     }
   }
@@ -323,6 +326,13 @@ final class LimiterMeters
           .observed(meters)
           .increment();
     }
+  }
+
+  /** Counts a call that rules on trial would have denied, for the first that would. */
+  private void tried(MeterRegistry meters, PolicyPlan policy, Verdict verdict) {
+    policy
+        .wouldDenyOnTrial(verdict)
+        .ifPresent(rule -> policy(policy.name()).of(rule.rule().name()).trial(meters).increment());
   }
 
   private PolicyMeters policy(String name) {
@@ -367,6 +377,7 @@ final class LimiterMeters
     private final AtomicReferenceArray<@Nullable Counter> decisions =
         new AtomicReferenceArray<>(OUTCOMES * DECIDERS);
     private volatile @Nullable Counter observed;
+    private volatile @Nullable Counter trial;
 
     RuleMeters(String policy, String rule) {
       this.policy = policy;
@@ -402,6 +413,17 @@ final class LimiterMeters
     Counter nearLimit(MeterRegistry meters) {
       return counter("limiter.near.limit", "Subjects that came near a limit, once a period")
           .register(meters);
+    }
+
+    Counter trial(MeterRegistry meters) {
+      Counter counter = trial;
+      if (counter == null) {
+        counter =
+            counter("limiter.trial.denied", "Admitted calls that rules on trial would have denied")
+                .register(meters);
+        trial = counter;
+      }
+      return counter;
     }
 
     private Counter.Builder counter(String name, String description) {

@@ -58,6 +58,7 @@ public final class LimitPlan {
   private final boolean observed;
   private final boolean observesSome;
   private final boolean warns;
+  private final Set<String> trial; // the names of rules on trial
   private final boolean waits;
   private final boolean countsByCompletion;
   private final @Nullable Split split;
@@ -208,6 +209,10 @@ public final class LimitPlan {
         charges.stream()
             .flatMap(planned -> Stream.of(planned.rules(), planned.anonymousRules()))
             .anyMatch(stack -> stack.warnAt() > 0);
+    this.trial =
+        policies.stream()
+            .flatMap(each -> each.trialNames().stream())
+            .collect(Collectors.toUnmodifiableSet());
     policies.stream()
         .flatMap(each -> each.tiers().keySet().stream())
         .distinct()
@@ -257,12 +262,16 @@ public final class LimitPlan {
         deciding.stream().flatMap(each -> each.charges().stream()).toList();
     Optional<DuplicateGuard> duplicates =
         deciding.stream().flatMap(each -> each.duplicates().stream()).findFirst();
+    List<PlannedCharge> stated = charges.stream().filter(each -> !each.trial()).toList();
+    if (stated.isEmpty() && duplicates.isEmpty()) {
+      stated = charges;
+    }
     Map<String, String> codeNames = new HashMap<>();
     policies.forEach(each -> codeNames.putAll(each.otherNames()));
     return new Policy(
         policies.get(0).name(),
         charges.isEmpty() ? duplicates.orElseThrow().limit() : charges.get(0).limit(),
-        charges.stream().map(PlannedCharge::rules).toList(),
+        stated.stream().map(PlannedCharge::rules).toList(),
         duplicates.map(DuplicateGuard::stack),
         enforced.isEmpty() ? deciding.stream().map(PolicyPlan::name).toList() : enforced,
         codeNames,
@@ -543,6 +552,32 @@ public final class LimitPlan {
       }
     }
     return observed || verdict.allowed() || takesVerdict();
+  }
+
+  /** The verdict without the rules on trial, which neither the method nor its caller sees. */
+  public Verdict stated(Verdict verdict) {
+    return trial.isEmpty()
+        ? verdict
+        : verdict.withRules(new Stated(verdict), verdict.reservation());
+  }
+
+  private final class Stated implements Verdict.LazyRules {
+
+    private final Verdict whole;
+
+    Stated(Verdict whole) {
+      this.whole = whole;
+    }
+
+    @Override
+    public List<RuleVerdict> rules() {
+      return whole.rules().stream().filter(rule -> !trial.contains(rule.rule().name())).toList();
+    }
+
+    @Override
+    public Optional<RuleVerdict> duplicate() {
+      return whole.duplicate();
+    }
   }
 
   /**

@@ -35,6 +35,7 @@ import java.util.stream.Stream;
  * @param condition selects the calls that are charged; empty for all
  * @param observed whether its rules deny no call
  * @param anchor determines the day on which the periods of a subject begin; empty if none do
+ * @param trial whether its rules are on trial, and observed
  */
 @Internal
 public record PlannedCharge(
@@ -46,9 +47,10 @@ public record PlannedCharge(
     Optional<ActualCost> actualCost,
     Optional<Condition> condition,
     boolean observed,
-    Optional<SubjectAnchor> anchor) {
+    Optional<SubjectAnchor> anchor,
+    boolean trial) {
 
-  /** A charge whose periods begin on no day of a subject. */
+  /** A charge whose periods begin on no day of a subject, and whose rules are not on trial. */
   public PlannedCharge(
       String limit,
       SubjectSource source,
@@ -67,7 +69,8 @@ public record PlannedCharge(
         actualCost,
         condition,
         observed,
-        Optional.empty());
+        Optional.empty(),
+        false);
   }
 
   /** Whether the arguments of a call determine what it takes, or when the periods begin. */
@@ -168,7 +171,8 @@ public record PlannedCharge(
         actualCost,
         condition,
         observed,
-        anchor);
+        anchor,
+        trial);
   }
 
   private static RuleStack renamed(RuleStack stack, Map<String, String> names) {

@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -248,10 +249,39 @@ public record PolicyPlan(
     return observed || charges.stream().anyMatch(PlannedCharge::observed);
   }
 
-  /** The first of its observed rules that would deny a call; empty if none would. */
+  /** The rules on trial, for calls with a subject; mostly none. */
+  public List<RuleStack> trial() {
+    return charges.stream().filter(PlannedCharge::trial).map(PlannedCharge::rules).toList();
+  }
+
+  /** The names of the rules on trial in header fields. */
+  Set<String> trialNames() {
+    return charges.stream()
+        .filter(PlannedCharge::trial)
+        .flatMap(planned -> planned.ruleNames().stream())
+        .collect(Collectors.toSet());
+  }
+
+  /** The first of its rules on trial that would deny an admitted call; empty if none would. */
+  public Optional<RuleVerdict> wouldDenyOnTrial(Verdict verdict) {
+    for (RuleVerdict rule : verdict.rules()) {
+      if (rule.violated() && rule.observed() && trialNames().contains(rule.rule().name())) {
+        return Optional.of(rule);
+      }
+    }
+    return Optional.empty();
+  }
+
+  /**
+   * The first of its observed rules that would deny a call, of those that are not on trial; empty
+   * if none would.
+   */
   public Optional<RuleVerdict> wouldDeny(Verdict verdict) {
     for (RuleVerdict rule : verdict.rules()) {
-      if (rule.violated() && (observed || rule.observed()) && hasRule(rule.rule().name())) {
+      if (rule.violated()
+          && (observed || rule.observed())
+          && hasRule(rule.rule().name())
+          && !trialNames().contains(rule.rule().name())) {
         return Optional.of(rule);
       }
     }

@@ -54,6 +54,9 @@ final class PolicyPlanner {
   /** Ends the limit key of observed rules: those that are enforced may have the same shape. */
   private static final String OBSERVED = " observed";
 
+  /** Ends that of rules on trial. */
+  private static final String TRIAL = " trial";
+
   private static final String NEVER_ANONYMOUS =
       "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
 
@@ -69,8 +72,10 @@ final class PolicyPlanner {
    * @param subjects who is counted, however calls without a subject are limited
    * @param kind the kind of calls that are counted
    * @param observed whether its rules deny no call
+   * @param trial whether these are on trial, and observed
    */
-  private record Owner(String limit, SubjectSource subjects, CountedCalls kind, boolean observed) {}
+  private record Owner(
+      String limit, SubjectSource subjects, CountedCalls kind, boolean observed, boolean trial) {}
 
   private record Price(Cost cost, Optional<ActualCost> actual) {
 
@@ -190,10 +195,21 @@ final class PolicyPlanner {
         (codeName, rule) -> {
           SubjectSource counted =
               parts.subjects().isWrittenIn(rule) ? subjects.apply(rule) : source;
-          Named named = named(counted, rule, codeName, countIf);
+          Named named = named(counted, rule, codeName, countIf, false);
           MethodChecks.requireSeenCompletion(method, rule, named.read().kind());
           rules.add(named);
         });
+    policy
+        .changedTrial(this::nameOf, taken)
+        .forEach(
+            (codeName, rule) -> {
+              rule.reject(PolicyMember.OBSERVE, "a rule on trial is only observed: remove it");
+              SubjectSource counted =
+                  parts.subjects().isWrittenIn(rule) ? subjects.apply(rule) : source;
+              Named named = named(counted, rule, codeName, countIf, true);
+              MethodChecks.requireSeenCompletion(method, rule, named.read().kind());
+              rules.add(named);
+            });
     // Those of one subject together, first those that the definition itself counts.
     List<SubjectSource> sources =
         Stream.concat(Stream.of(source), rules.stream().map(Named::source)).distinct().toList();
@@ -201,7 +217,8 @@ final class PolicyPlanner {
     if (sources.stream().noneMatch(SubjectSource::mayBeAnonymous)) {
       members.reject(PolicyMember.ANONYMOUS, NEVER_ANONYMOUS);
     }
-    List<Named> known = rules.stream().filter(rule -> rule.source().equals(source)).toList();
+    List<Named> known =
+        rules.stream().filter(rule -> !rule.trial() && rule.source().equals(source)).toList();
     List<Named> others = anonymousRules(policy, source, known, taken, countIf);
     failure(members, rules, countIf);
     CommonToRules values =
@@ -226,10 +243,11 @@ final class PolicyPlanner {
       byOwner
           .computeIfAbsent(
               new Owner(
-                  rule.observed() ? limit + OBSERVED : limit,
+                  rule.trial() ? limit + TRIAL : rule.observed() ? limit + OBSERVED : limit,
                   rule.source().withAnonymous(Anonymous.ADDRESS),
                   rule.kind(),
-                  rule.observed()),
+                  rule.observed(),
+                  rule.trial()),
               any -> new ArrayList<>())
           .add(rule);
     }
@@ -243,7 +261,7 @@ final class PolicyPlanner {
           Map<RuleReader.Read, Rule> distinct = new HashMap<>();
           put(some, owned.known, distinct, values.text());
           put(
-              counted.equals(source)
+              counted.equals(source) && !owner.trial()
                   ? others.stream().filter(rule -> rule.isOf(some.get(0))).toList()
                   : some,
               owned.anonymous,
@@ -254,7 +272,11 @@ final class PolicyPlanner {
 
   /** With a condition on their answers, calls that count are successes of the rule. */
   private Named named(
-      SubjectSource counted, MemberSet rule, String codeName, Optional<CountedAnswers> countIf) {
+      SubjectSource counted,
+      MemberSet rule,
+      String codeName,
+      Optional<CountedAnswers> countIf,
+      boolean trial) {
     RuleReader.Read read = read(rule);
     boolean selects = countIf.isPresent() && read.kind() != CountedCalls.IN_FLIGHT;
     if (selects && read.kind() != CountedCalls.ALL) {
@@ -269,7 +291,12 @@ final class PolicyPlanner {
               "countIf already selects the calls that count: remove one of them");
     }
     return new Named(
-        counted, read, selects ? CountedCalls.SUCCESSES : read.kind(), codeName, isObserved(rule));
+        counted,
+        read,
+        selects ? CountedCalls.SUCCESSES : read.kind(),
+        codeName,
+        trial || isObserved(rule),
+        trial);
   }
 
   /** The rules of one subject share its state, which one day moves. */
@@ -309,7 +336,8 @@ final class PolicyPlanner {
       RuleReader.Read read,
       CountedCalls kind,
       String codeName,
-      boolean observed) {
+      boolean observed,
+      boolean trial) {
 
     Rule rule() {
       return read.rule();
@@ -358,7 +386,7 @@ final class PolicyPlanner {
                   List.of(PolicyMember.LIMIT_TYPE, PolicyMember.HEADER, PolicyMember.SUBJECT)) {
                 rule.reject(member, "this rule counts the subject of its policy: remove it");
               }
-              read.add(named(source, rule, codeName, countIf));
+              read.add(named(source, rule, codeName, countIf, false));
             });
     if (otherwise.isEmpty() || read.isEmpty() || source.anonymous() == Anonymous.REJECT) {
       throw members.mistake(
@@ -746,8 +774,10 @@ final class PolicyPlanner {
           "another @RateLimiter of this method counts the same subject under the same key with condition = \"%s\": use the same condition for both, or different keys"
               .formatted(known.condition.map(Object::toString).orElse("")));
     }
-    known.lease = agreed("lease", known.lease, values.lease());
-    known.warnAt = agreed("warnAt", known.warnAt, values.warnAt());
+    if (!owner.trial) { // which Redis decides, and which warns of nothing
+      known.lease = agreed("lease", known.lease, values.lease());
+      known.warnAt = agreed("warnAt", known.warnAt, values.warnAt());
+    }
     if (owner.kind == CountedCalls.IN_FLIGHT) {
       return known;
     }
@@ -887,7 +917,8 @@ final class PolicyPlanner {
                   price.actual,
                   owned.condition,
                   observed || owner.observed,
-                  owned.anchor));
+                  owned.anchor,
+                  owner.trial));
         });
     return new PolicyPlan(
         name,

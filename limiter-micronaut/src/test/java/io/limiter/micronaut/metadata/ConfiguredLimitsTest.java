@@ -211,6 +211,32 @@ class ConfiguredLimitsTest {
   }
 
   @Test
+  void aVariableChangesARuleOnTrialOfAFile() {
+    PropertySource file =
+        source(
+            "file",
+            -300,
+            PropertyConvention.JAVA_PROPERTIES,
+            "limiter.policies.named.trial[0].count",
+            "3",
+            "limiter.policies.named.trial[0].time",
+            "1h");
+    PropertySource variables =
+        source(
+            "variables",
+            -200,
+            PropertyConvention.ENVIRONMENT_VARIABLE,
+            "LIMITER_POLICIES_NAMED_TRIAL_0_COUNT",
+            "2");
+    try (Plans plans = sources(file, variables)) {
+      assertThat(Plans.logs(plans.of(Limits.class, "named")))
+          .containsExactly(
+              "limitType = IP: 5-per-60s, 50-per-3600s",
+              "key = " + Limits.class.getName() + ".named() trial, limitType = IP: 2-per-3600s");
+    }
+  }
+
+  @Test
   void variablesTakePrecedenceOverFilesButNotOverCode() {
     PropertySource file =
         source(

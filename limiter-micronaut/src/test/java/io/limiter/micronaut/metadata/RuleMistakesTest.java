@@ -227,6 +227,10 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(fixedWindow = @FixedWindow(calendar = CalendarPeriod.YEAR, anchor = "#{other}"))
     void anchorsOfOneSubject(String day, String other) {}
 
+    @Mistake("nothing is limited: add a rule to it")
+    @RateLimiter(trial = @RateRule(count = 1))
+    void onlyOnTrial() {}
+
     @Mistake({"@RateRule.fixedWindow.anchor = 2024", "only aligned windows have it"})
     @RateRule(fixedWindow = @FixedWindow(aligned = false, anchor = "2024-01-01T00:00"))
     void anchorUnaligned() {}
