@@ -179,7 +179,10 @@ class DashboardTest {
         .toList();
   }
 
-  /** The labels of each metric, after calls that are admitted, denied, observed, near a limit. */
+  /**
+   * The labels of each metric, after calls that are admitted, denied, observed, near a limit,
+   * denied on trial.
+   */
   private static Map<String, Set<String>> scrape() {
     String observed = "sms-code";
     Map<String, Object> settings =
@@ -191,13 +194,18 @@ class DashboardTest {
             "limiter.policies." + observed + ".observe",
             true,
             "limiter.policies.search.warn-at",
-            0.01);
+            0.01,
+            "limiter.policies.search.trial[0].count",
+            1,
+            "limiter.policies.search.trial[0].time",
+            "60s");
     Map<String, Set<String>> metrics = new HashMap<>();
     try (Demo demo = new Demo(Demo.newService(), settings)) {
       for (int i = 0; i < 12; i++) {
         demo.get("/articles");
       }
       demo.get("/search");
+      demo.get("/search"); // which a rule on trial would have denied
       demo.post("/checkout/payment", "{}", "Idempotency-Key", "1");
       demo.post("/sms/code?phone=1", "");
       demo.post("/sms/code?phone=1", "");

@@ -87,7 +87,7 @@ class PolicyMistakesTest extends MistakesContract {
     @Mistake({
       "@RateLimiter.key = #",
       "{…}",
-      "it is read once, when the service starts, and only subject, cost, the anchor of a calendar and the key of a duplicate may be expressions: write a text"
+      "it is read once, when the service starts, and only subject, cost, condition, countIf, the anchor of a calendar and the key of a duplicate may be expressions: write a text"
     })
     @RateLimiter(key = "#{phone}", rules = @RateRule)
     void expressionAsKey(String phone) {}
