@@ -32,6 +32,12 @@ record SourceMethod(ClassElement type, MethodElement method) implements LimitedM
           "io.reactivex.rxjava3.core.Flowable",
           "kotlinx.coroutines.flow.Flow");
 
+  private static final Set<String> FILES =
+      Set.of(
+          "java.io.File",
+          "java.io.InputStream",
+          "io.micronaut.http.server.types.files.FileCustomizableResponseType");
+
   @Override
   public String description() {
     return describe(method);
@@ -100,6 +106,16 @@ record SourceMethod(ClassElement type, MethodElement method) implements LimitedM
     return !isOpen()
         && STREAMS.contains(method.getReturnType().getName())
         && !method.hasStereotype("io.micronaut.core.async.annotation.SingleResult");
+  }
+
+  @Override
+  public boolean returnsFile() {
+    return !isOpen() && isFile(method.getReturnType());
+  }
+
+  private static boolean isFile(ClassElement result) {
+    return FILES.stream().anyMatch(result::isAssignable)
+        || result.getTypeArguments().values().stream().anyMatch(SourceMethod::isFile);
   }
 
   @Override

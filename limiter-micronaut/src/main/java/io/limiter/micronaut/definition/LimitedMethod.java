@@ -41,6 +41,9 @@ public interface LimitedMethod {
   /** Whether its result is a stream of values. */
   boolean streams();
 
+  /** Whether its result, or the body of it, is a file, which is read only once. */
+  boolean returnsFile();
+
   /** Whether one of its parameters takes the verdict on the call. */
   boolean takesVerdict();
 

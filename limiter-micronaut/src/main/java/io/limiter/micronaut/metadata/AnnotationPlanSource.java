@@ -32,8 +32,11 @@ import io.micronaut.http.bind.binders.NonBlockingBodyArgumentBinder;
 import io.micronaut.http.bind.binders.TypedRequestArgumentBinder;
 import io.micronaut.http.cookie.Cookie;
 import io.micronaut.http.cookie.Cookies;
+import io.micronaut.http.server.types.files.FileCustomizableResponseType;
 import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
+import java.io.File;
+import java.io.InputStream;
 import java.lang.annotation.Annotation;
 import java.security.Principal;
 import java.util.Arrays;
@@ -43,6 +46,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -180,6 +184,18 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
     public boolean streams() {
       return Publishers.isConvertibleToPublisher(method.getReturnType().getType())
           && !method.getReturnType().isSingleResult();
+    }
+
+    @Override
+    public boolean returnsFile() {
+      return isFile(method.getReturnType().asArgument());
+    }
+
+    private static boolean isFile(Argument<?> result) {
+      return File.class.isAssignableFrom(result.getType())
+          || InputStream.class.isAssignableFrom(result.getType())
+          || FileCustomizableResponseType.class.isAssignableFrom(result.getType())
+          || Stream.of(result.getTypeParameters()).anyMatch(BeanMethod::isFile);
     }
 
     @Override

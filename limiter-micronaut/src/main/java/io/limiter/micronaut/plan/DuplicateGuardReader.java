@@ -107,6 +107,10 @@ final class DuplicateGuardReader {
       throw asked.mistake(
           "the result is a stream, which is not kept: return a single value, or remove it");
     }
+    if (method != null && method.returnsFile()) {
+      throw asked.mistake(
+          "the result is a file, which is not kept: return its content as a byte[], or remove it");
+    }
     if (condition.isPresent() || source.submitter().needsArguments()) {
       throw asked.mistake(
           "submissions are claimed before the arguments are bound: remove %s, or put it into a @RateLimiter of its own"

@@ -224,9 +224,10 @@ class ReplayTest {
 
     @Post("/file")
     @Idempotent
-    StreamedFile file() {
+    HttpResponse<?> file() {
       byte[] content = ("run " + runs.next()).getBytes(StandardCharsets.UTF_8);
-      return new StreamedFile(new ByteArrayInputStream(content), MediaType.TEXT_PLAIN_TYPE);
+      return HttpResponse.ok(
+          new StreamedFile(new ByteArrayInputStream(content), MediaType.TEXT_PLAIN_TYPE));
     }
 
     @Get("/seen")

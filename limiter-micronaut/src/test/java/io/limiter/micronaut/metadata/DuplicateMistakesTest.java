@@ -18,10 +18,12 @@ import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Introspected;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpResponse;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
+import io.micronaut.http.server.types.files.SystemFile;
 import io.micronaut.json.tree.JsonNode;
 import jakarta.inject.Singleton;
 import java.io.InputStream;
@@ -33,6 +35,7 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -206,6 +209,14 @@ class DuplicateMistakesTest extends MistakesContract {
     @Idempotent
     Flux<String> stream() {
       return Flux.empty();
+    }
+
+    @Mistake(
+        "the result is a file, which is not kept: return its content as a byte[], or remove it")
+    @Get("/file")
+    @Idempotent
+    CompletionStage<HttpResponse<SystemFile>> file() {
+      return CompletableFuture.completedFuture(HttpResponse.ok());
     }
 
     @Mistake({
