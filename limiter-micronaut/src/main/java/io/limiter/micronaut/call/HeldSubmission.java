@@ -86,7 +86,8 @@ abstract class HeldSubmission {
     return first;
   }
 
-  final void reportLost() {
+  /** It was not taken any more when it was renewed or when its method ended. */
+  void reportLost() {
     if (lost.count() == 0) {
       return;
     }

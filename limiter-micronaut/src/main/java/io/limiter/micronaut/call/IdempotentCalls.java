@@ -315,7 +315,7 @@ public final class IdempotentCalls {
       return switch (claim.state()) {
         case CLAIMED -> {
           beans.report(Result.FIRST);
-          yield first(from.hold(claim, replay), caller);
+          yield first(from.hold(claim, replay, () -> beans.report(Result.LOST)), caller);
         }
         case ANSWERED -> repeated(from.answer(claim).orElse(new byte[0]));
         case DIFFERENT -> {

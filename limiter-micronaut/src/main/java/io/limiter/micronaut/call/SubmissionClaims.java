@@ -78,7 +78,9 @@ public final class SubmissionClaims {
     /** Its key was used for another request. */
     DIFFERENT,
     /** The store does not answer. */
-    UNAVAILABLE
+    UNAVAILABLE,
+    /** Its method has outlived its claim, so its answer is not kept. */
+    LOST
   }
 
   /** Receives each submission. Often runs on an event loop: it must not block or throw. */
@@ -231,9 +233,13 @@ public final class SubmissionClaims {
     }
   }
 
-  /** Renews a claim from now on, until it is answered, released or abandoned. */
-  public HeldClaim hold(Claim claimed, Replay replay) {
-    HeldClaim held = new HeldClaim(claimed, replay);
+  /**
+   * Renews a claim from now on, until it is answered, released or abandoned.
+   *
+   * @param whenLost runs if its method has outlived it
+   */
+  public HeldClaim hold(Claim claimed, Replay replay, Runnable whenLost) {
+    HeldClaim held = new HeldClaim(claimed, replay, whenLost);
     held.schedule();
     return held;
   }
@@ -243,11 +249,19 @@ public final class SubmissionClaims {
 
     private final Claim claim;
     private final Replay replay;
+    private final Runnable whenLost;
 
-    private HeldClaim(Claim claim, Replay replay) {
+    private HeldClaim(Claim claim, Replay replay, Runnable whenLost) {
       super(timer, lost, replay.claim(), replay.retain());
       this.claim = claim;
       this.replay = replay;
+      this.whenLost = whenLost;
+    }
+
+    @Override
+    void reportLost() {
+      whenLost.run();
+      super.reportLost();
     }
 
     /** How the answer is repeated. */

@@ -427,7 +427,7 @@ final class Replays {
   /** The submission is claimed with the decision on its call. */
   void claimed(HttpRequest<?> request, LimitPlan plan, Claim claim) {
     Replay replay = plan.replay().flatMap(DuplicateGuard::replay).orElseThrow();
-    hold(request, plan, claims.get().hold(claim, replay));
+    hold(request, plan, claims.get().hold(claim, replay, () -> report(plan, Result.LOST)));
   }
 
   private void hold(HttpRequest<?> request, LimitPlan plan, HeldClaim held) {
@@ -441,7 +441,7 @@ final class Replays {
     LimitPlan plan = submitted.plan();
     return switch (claim.state()) {
       case CLAIMED -> {
-        hold(request, plan, from.hold(claim, submitted.replay()));
+        hold(request, plan, from.hold(claim, submitted.replay(), () -> report(plan, Result.LOST)));
         yield Optional.empty();
       }
       case ANSWERED -> {

@@ -269,7 +269,8 @@ class IdempotentCallsTest {
   @ParameterizedTest
   @EnumSource
   void onlyTheNewestClaimKeepsAResult(Store store) {
-    IdempotentCalls calls = calls(start(store));
+    ApplicationContext context = start(store);
+    IdempotentCalls calls = calls(context);
     CompletableFuture<Shipment> open = new CompletableFuture<>();
     CompletionStage<Shipment> slow = calls.run("ship", "1", SHIPMENT, counted(open));
     await().until(() -> runs.get() == 1);
@@ -281,6 +282,9 @@ class IdempotentCallsTest {
       assertThat(join(slow).item()).isEqualTo("older");
       assertThat(log.messages()).singleElement().asString().contains("outlived its claim");
     }
+    MeterRegistry meters = context.getBean(MeterRegistry.class);
+    assertThat(meters.get("limiter.idempotency").tag("result", "lost").counter().count())
+        .isEqualTo(1);
     assertThat(join(calls.run("ship", "1", SHIPMENT, shipping("third")))).isEqualTo(newer);
   }
 
