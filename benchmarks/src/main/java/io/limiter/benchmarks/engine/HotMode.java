@@ -298,6 +298,7 @@ public final class HotMode implements Mode {
                   "One subject, up to the count",
                   "what",
                   ADMITTED,
+                  "admitted ÷ exact",
                   "goal",
                   OVER,
                   "goal: none over",
@@ -314,6 +315,7 @@ public final class HotMode implements Mode {
           table.row(
               "%s, %,d".formatted(name, kind.biting()),
               admitted,
+              leased ? found.ratio(name, kind.name(), ADMITTED) : "",
               leased ? Goal.atLeast(OF_COUNT, admitted) : "",
               over,
               Goal.atMost(0, Spread.of(List.of((double) over))),
