@@ -93,7 +93,7 @@ const CARDS = [
     once: () => json('GET', '/feed') },
   { id: 'llm', group: 'costs', title: 'Ask a model', burst: 4,
     what: 'A stream pays for each token it sends, by the minute, by the month, and for its model. The last ones of a burst are cut: the tokens of this minute are used up.',
-    once: () => ({ ...json('POST', '/llm?model=SMALL&tokens=60'), key: pageId }) },
+    once: () => ({ ...json('POST', '/llm?model=SMALL&tokens=60'), key: pageId, stream: true }) },
   { id: 'free', group: 'costs', title: 'No limit', burst: 12,
     what: 'For comparison: no annotation, so no decision, and nothing to draw.',
     once: () => json('GET', '/health-free') },
@@ -172,6 +172,7 @@ function windowText(ms) {
 function headersOf(request) {
   const headers = { 'X-Page': pageId, 'Accept-Language': settings.language };
   headers.Accept = settings.format === 'html' ? 'text/html, */*;q=0.1' : 'application/json, application/problem+json';
+  if (request.stream) headers.Accept = `text/event-stream, ${headers.Accept}`;
   if (request.body) headers['Content-Type'] = 'application/json';
   if (request.user) headers.Authorization = basic(...request.user);
   if (request.key) headers['X-Api-Key'] = request.key;

@@ -117,6 +117,7 @@ class PageTest {
     wanted.put("orders", "admitted 5, denied 2");
     wanted.put("checkout", "admitted 1, duplicate 2");
     wanted.put("payment", "admitted 7");
+    wanted.put("llm", "admitted 4");
     wanted.put("reports", "admitted 5, denied 2");
     wanted.put("feed", "admitted 5, denied 2");
     wanted.put("me", "admitted 3, denied 2");

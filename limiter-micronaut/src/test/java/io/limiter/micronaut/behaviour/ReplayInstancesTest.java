@@ -471,7 +471,7 @@ class ReplayInstancesTest {
     assertThat(runs()).isEqualTo(answers.size());
     assertThat(List.of(seen[200], seen[400], seen[413], seen[422]))
         .as("how many had each status")
-        .allMatch(many -> many > 20);
+        .allMatch(many -> many > 5);
   }
 
   private static byte[] randomField(Random random) {
