@@ -124,8 +124,7 @@ public final class DenyCache extends DelegatingStore {
     if (known != null && !known.isOver(nowNanos) && !known.asksAgain(nowNanos, maxAgeNanos)) {
       return CompletableFuture.completedFuture(known.verdict(request, nowNanos));
     }
-    return store
-        .decide(request, Mode.ACQUIRE)
+    return FallbackStore.ask(store, request, Mode.ACQUIRE)
         .whenComplete(
             (verdict, failure) ->
                 found(

@@ -18,7 +18,6 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -162,7 +161,7 @@ public final class FallbackStore extends DelegatingStore {
     Fallback fallback = fallbacks.apply(request.policy());
     KnownCall call = fallback == Fallback.LOCAL ? known.call(request) : known.uncounted(request);
     CompletableFuture<Verdict> decided = new CompletableFuture<>();
-    ask(call.asked(), mode)
+    ask(store, call.asked(), mode)
         .whenComplete(
             (verdict, failure) -> {
               if (failure == null) {
@@ -209,10 +208,15 @@ public final class FallbackStore extends DelegatingStore {
             });
   }
 
-  /** A custom store may throw, or return no stage, instead of completing it exceptionally. */
-  private CompletionStage<Verdict> ask(LimitRequest asked, Mode mode) {
+  /** Asks a store, which may throw, or return no stage, in place of a stage that fails. */
+  static CompletionStage<Verdict> ask(LimitStore store, LimitRequest asked, Mode mode) {
     try {
-      return Objects.requireNonNull(store.decide(asked, mode), "a store returned no stage");
+      CompletionStage<Verdict> verdict = store.decide(asked, mode);
+      if (verdict == null) {
+        throw new IllegalStateException(
+            "%s returned null: let decide() return a stage".formatted(store.getClass().getName()));
+      }
+      return verdict;
     } catch (RuntimeException thrown) {
       return CompletableFuture.failedFuture(thrown);
     }

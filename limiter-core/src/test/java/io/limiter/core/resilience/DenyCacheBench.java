@@ -44,10 +44,15 @@ abstract class DenyCacheBench {
     boolean slow;
     boolean closed;
     StoreException failure;
+    Runnable breaks; // instead of returning a stage
 
     @Override
     public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
       looks++;
+      if (breaks != null) {
+        breaks.run();
+        return null;
+      }
       if (failure != null) {
         return CompletableFuture.failedFuture(failure);
       }

@@ -26,6 +26,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** When the store is asked again. */
 class DenyCacheLooksTest extends DenyCacheBench {
@@ -171,6 +173,29 @@ class DenyCacheLooksTest extends DenyCacheBench {
 
     for (int i = 1; i <= 3; i++) {
       assertThatThrownBy(this::acquire).isInstanceOf(CompletionException.class);
+      assertThat(store.looks).isEqualTo(i);
+    }
+  }
+
+  /** As a store of the application may: the denial is not repeated for another maximum age. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aStoreThatGivesNoStageFailsTheCallAndRemovesTheEntry(boolean thrown) {
+    deny(caller);
+    advance(AGE);
+    store.breaks =
+        () -> {
+          if (thrown) {
+            throw new IllegalStateException("broken");
+          }
+        };
+
+    for (int i = 1; i <= 3; i++) {
+      assertThatThrownBy(this::acquire)
+          .isInstanceOf(CompletionException.class)
+          .cause()
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining(thrown ? "broken" : "let decide() return a stage");
       assertThat(store.looks).isEqualTo(i);
     }
   }
