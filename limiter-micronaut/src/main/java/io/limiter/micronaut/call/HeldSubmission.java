@@ -7,6 +7,7 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.thread.LimiterTimer;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +22,7 @@ abstract class HeldSubmission {
 
   private static final Logger LOG = LoggerFactory.getLogger(HeldSubmission.class);
 
-  /** It is renewed so many times before it would end. */
+  /** It is renewed after this part of its time, so that one renewal may fail. */
   private static final int RENEWALS = 3;
 
   private final LimiterTimer timer;
@@ -49,8 +50,14 @@ abstract class HeldSubmission {
   /** Extends it; completes with whether it is taken still. */
   abstract CompletionStage<Boolean> extend(Duration time);
 
-  final synchronized void schedule() {
-    if (!ended && System.nanoTime() - beginNanos < longest.toNanos()) {
+  final void schedule() {
+    schedule(System.nanoTime());
+  }
+
+  /** After a slow answer, too, a third of the time lies between the begins of two renewals. */
+  private synchronized void schedule(long lastNanos) {
+    long nowNanos = System.nanoTime();
+    if (!ended && nowNanos - beginNanos < longest.toNanos()) {
       WeakReference<HeldSubmission> self = new WeakReference<>(this); // a lost call ends it, too
       next =
           timer.schedule(
@@ -60,20 +67,23 @@ abstract class HeldSubmission {
                   held.renew();
                 }
               },
-              claim.toNanos() / RENEWALS);
+              Math.max(0, lastNanos + claim.toNanos() / RENEWALS - nowNanos));
     }
   }
 
   private void renew() {
-    extend(claim)
-        .whenComplete(
-            (held, failure) -> {
-              if (failure != null || held) {
-                schedule(); // two more renewals may fail
-              } else if (end()) {
-                reportLost();
-              }
-            });
+    long nowNanos = System.nanoTime();
+    var unused =
+        CompletableFuture.completedFuture(claim)
+            .thenCompose(this::extend) // a reservation may be the application's, and throw
+            .whenComplete(
+                (held, failure) -> {
+                  if (failure != null || held) {
+                    schedule(nowNanos);
+                  } else if (end()) {
+                    reportLost();
+                  }
+                });
   }
 
   /** Stops the renewals. Returns whether it was held. */
