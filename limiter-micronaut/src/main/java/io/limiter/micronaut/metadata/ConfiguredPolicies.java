@@ -167,7 +167,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
         .findFirst()
         .orElseGet(() -> new Origin(settings.members().place(), "unlimited", "settings"))
         .mistake(
-            "no policy is named '%s': %suse one of %s, set this name on a @RateLimiter, define its rules here, or, for a policy from code, make it a bean of type %s"
+            "no policy is named '%s': %suse one of %s, set this name on a @RateLimiter, define its rules or duplicate.enabled here, or, for a policy from code, make it a bean of type %s"
                 .formatted(
                     settings.name(),
                     nearest.isEmpty() ? "" : "did you mean " + nearest.get(0) + "? Else ",

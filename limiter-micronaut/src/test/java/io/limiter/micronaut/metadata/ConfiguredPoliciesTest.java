@@ -65,7 +65,7 @@ class ConfiguredPoliciesTest {
   void theMessageNamesPropertyValueKnownNamesAndRemedy() {
     assertThat(mistake("limiter.policies.smss.fallback", "deny"))
         .isEqualTo(
-            "limiter.policies.smss.fallback = deny in context: no policy is named 'smss': did you mean sms? Else use one of login-failures, mail, sms, set this name on a @RateLimiter, define its rules here, or, for a policy from code, make it a bean of type io.limiter.core.Policy");
+            "limiter.policies.smss.fallback = deny in context: no policy is named 'smss': did you mean sms? Else use one of login-failures, mail, sms, set this name on a @RateLimiter, define its rules or duplicate.enabled here, or, for a policy from code, make it a bean of type io.limiter.core.Policy");
   }
 
   @ParameterizedTest
