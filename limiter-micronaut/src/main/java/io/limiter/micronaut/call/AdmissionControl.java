@@ -42,7 +42,7 @@ public final class AdmissionControl {
   private final CallerPlans callers;
   private final CallerThreads threads;
   private final LimiterTimer timer;
-  private final PermitRenewal permits;
+  private final Renewals renewals;
   private final List<DenialListener> denials;
   private final List<VerdictListener> verdicts;
   private final LimitWarnings warnings;
@@ -61,7 +61,7 @@ public final class AdmissionControl {
     this.callers = callers;
     this.threads = threads;
     this.timer = timer;
-    this.permits = new PermitRenewal(timer);
+    this.renewals = new Renewals(timer);
     this.denials = List.copyOf(denials);
     this.verdicts = List.copyOf(verdicts);
     this.warnings = warnings;
@@ -177,7 +177,7 @@ public final class AdmissionControl {
     Verdict stated = plan.stated(verdict);
     LimitedCall decided =
         plan.admits(verdict)
-            ? LimitedCall.admitted(plan, asked, stated, store, permits)
+            ? LimitedCall.admitted(plan, asked, stated, store, renewals)
             : LimitedCall.denied(plan, stated);
     call.decided(decided);
     if (decided.isDenied() && call.isReported()) {
@@ -252,7 +252,7 @@ public final class AdmissionControl {
 
   /** How many calls hold permits of concurrency limits that this process renews. */
   public long inFlight() {
-    return permits.kept();
+    return renewals.kept();
   }
 
   /** How many calls wait for their turn in this process. */
@@ -301,12 +301,13 @@ public final class AdmissionControl {
   }
 
   /**
-   * Renews the concurrency permits of all running calls, each after a third of its time limit: two
-   * renewals may be lost before a permit expires. It refers to a call weakly, so that a call that
-   * the application has dropped is not renewed for ever. The permit of a call whose method is not
-   * entered yet is not renewed either: its client may send the body as slowly as it likes.
+   * Renews what calls hold while they run: claims of submissions, see {@link HeldSubmission}, and
+   * concurrency permits, each after a third of its time limit: two renewals may be lost before a
+   * permit expires. It refers to a call weakly, so that a call that the application has dropped is
+   * not renewed for ever. The permit of a call whose method is not entered yet is not renewed
+   * either: its client may send the body as slowly as it likes.
    */
-  static final class PermitRenewal {
+  static final class Renewals {
 
     private static final int RENEWALS = 3;
 
@@ -314,7 +315,7 @@ public final class AdmissionControl {
     private final LongAdder kept = new LongAdder();
     private final LogThrottle lost = new LogThrottle(); // of submissions
 
-    PermitRenewal(LimiterTimer timer) {
+    Renewals(LimiterTimer timer) {
       this.timer = timer;
     }
 

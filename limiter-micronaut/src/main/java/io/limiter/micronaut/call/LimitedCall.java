@@ -7,7 +7,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.util.LogThrottle;
-import io.limiter.micronaut.call.AdmissionControl.PermitRenewal;
+import io.limiter.micronaut.call.AdmissionControl.Renewals;
 import io.limiter.micronaut.call.HeldSubmission.HeldGuard;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.CallValues;
@@ -112,7 +112,7 @@ public final class LimitedCall {
   private @Nullable Object result;
   private @Nullable CallValues values;
 
-  private volatile PermitRenewal.@Nullable Renewal renewal;
+  private volatile Renewals.@Nullable Renewal renewal;
   private volatile @Nullable StreamedCost streamed; // written once, as it is admitted
   private volatile @Nullable HeldGuard submission; // if it is claimed
 
@@ -132,11 +132,7 @@ public final class LimitedCall {
   }
 
   static LimitedCall admitted(
-      LimitPlan plan,
-      LimitRequest asked,
-      Verdict verdict,
-      LimitStore store,
-      PermitRenewal permits) {
+      LimitPlan plan, LimitRequest asked, Verdict verdict, LimitStore store, Renewals renewals) {
     LimitedCall call = new LimitedCall(plan, verdict, null, plan.countsByCompletion());
     if (call.completes && plan.outcomes().decide()) {
       if (plan.outcomes().stream() != null) {
@@ -145,13 +141,13 @@ public final class LimitedCall {
       verdict
           .reservation()
           .permitDuration()
-          .ifPresent(time -> call.renewal = permits.keep(call, time));
+          .ifPresent(time -> call.renewal = renewals.keep(call, time));
     }
     RuleStack claimed = plan.claimed();
     if (claimed != null
         && verdict.allowed() // else the method has a parameter for the verdict
         && verdict.duplicate().filter(guard -> !guard.violated()).isPresent()) {
-      call.submission = permits.hold(verdict, claimed);
+      call.submission = renewals.hold(verdict, claimed);
     }
     return call;
   }
@@ -339,7 +335,7 @@ public final class LimitedCall {
   }
 
   private void renewNow() {
-    PermitRenewal.Renewal kept = renewal;
+    Renewals.Renewal kept = renewal;
     if (kept != null) {
       kept.entered(this);
     }
@@ -520,7 +516,7 @@ public final class LimitedCall {
    * @param completion null if it is reported already, or the method still runs
    */
   private CompletionStage<Void> complete(@Nullable Completion completion, boolean release) {
-    PermitRenewal.Renewal kept = renewal;
+    Renewals.Renewal kept = renewal;
     if (kept != null) {
       kept.end();
     }
