@@ -245,7 +245,7 @@ public final class MemoryStore implements LimitStore {
     private final RuleStack stack;
     private final List<Rule> rules;
 
-    /** The time of the last write. */
+    /** The time of the last write; {@link Long#MIN_VALUE} if there is none. */
     private long newestMicros;
 
     private AdoptedState(Charge charge, KnownUse known, long clockMicros) {
@@ -278,6 +278,9 @@ public final class MemoryStore implements LimitStore {
       }
       if (stack.cells() > 0) {
         log.remember(cells(), decidedMicros, stack.banMicros());
+      }
+      if (newestMicros == Long.MIN_VALUE) {
+        return Optional.empty();
       }
       log.wrote(newestMicros, 0);
       return log.size() > 0 || log.cells() != null ? Optional.of(log) : Optional.empty();

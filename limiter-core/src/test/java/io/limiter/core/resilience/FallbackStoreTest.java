@@ -19,11 +19,15 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CalendarPeriod;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -82,6 +86,26 @@ class FallbackStoreTest {
 
     assertThat(back.decidedBy()).isEqualTo(DecidedBy.STORE);
     assertThat(back.rules().get(0).remaining()).isEqualTo(1);
+  }
+
+  /** What the store has counted is not known of other numbers, and none of it is kept. */
+  @ParameterizedTest
+  @EnumSource
+  void otherNumbersThanTheStoreHadBeginFromZero(CalendarPeriod each) {
+    FixedWindowRule rule = FixedWindowRule.aligned(5, each, ZoneOffset.UTC);
+    acquire(rule);
+    first.failure = new StoreException(FailureReason.DISCONNECTED, "away", null);
+    for (int left = 2; left >= 0; left--) {
+      RuleVerdict read = acquire(rule.withCount(3)).rules().get(0);
+      assertThat(read.remaining()).isEqualTo(left);
+      assertThat(read.resetAfter()).isPositive().isLessThanOrEqualTo(each.longest());
+    }
+    assertThat(acquire(rule.withCount(3)).allowed()).isFalse();
+  }
+
+  private Verdict acquire(Rule rule) {
+    LimitRequest call = LimitRequest.of(Policy.of("quota", rule), new Subject("user", "ada"));
+    return store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
   }
 
   @Test
