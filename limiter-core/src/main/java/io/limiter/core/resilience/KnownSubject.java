@@ -13,6 +13,7 @@ import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
 import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -175,7 +176,7 @@ final class KnownSubject {
     news = inFlight > 0; // calls in flight may turn out to have taken nothing
     List<RuleUse> rules = new ArrayList<>();
     RuleStack decided = stack;
-    if (decided != null && decided.equals(charge.stack())) {
+    if (decided != null && isOfSame(decided, charge.stack())) {
       for (int at = 0; at < numbers.length; at += NUMBERS) {
         rules.add(new RuleUse(numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]));
       }
@@ -189,6 +190,11 @@ final class KnownSubject {
       since.add(new PastUnits(0, inFlight));
     }
     return new KnownUse(Math.max(0, nowNanos - answeredNanos) / 1_000, rules, bannedMicros, since);
+  }
+
+  /** Whether two stacks count the same; the day of the subject may have changed meanwhile. */
+  private static boolean isOfSame(RuleStack before, RuleStack now) {
+    return before.forSubject(LocalDate.EPOCH).equals(now.forSubject(LocalDate.EPOCH));
   }
 
   /** Discards this knowledge if none of it matters any more; returns whether it did. */

@@ -21,12 +21,14 @@ import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -101,6 +103,22 @@ class FallbackStoreTest {
       assertThat(read.resetAfter()).isPositive().isLessThanOrEqualTo(each.longest());
     }
     assertThat(acquire(rule.withCount(3)).allowed()).isFalse();
+  }
+
+  @Test
+  void aSubjectWithAnotherDayGoesOn() {
+    Alignment months = Alignment.to(ZoneOffset.UTC).each(CalendarPeriod.MONTH);
+    FixedWindowRule monthly = FixedWindowRule.aligned(5, CalendarPeriod.MONTH, ZoneOffset.UTC);
+    for (int day = 1; day <= 3; day++) {
+      acquire(monthly.alignedTo(months.forSubject(LocalDate.of(2024, 1, day))));
+    }
+    first.failure = new StoreException(FailureReason.DISCONNECTED, "away", null);
+    List<Long> left = new ArrayList<>();
+    for (int day = 29; day <= 31; day++) {
+      Verdict verdict = acquire(monthly.alignedTo(months.forSubject(LocalDate.of(2024, 1, day))));
+      left.add(verdict.allowed() ? verdict.rules().get(0).remaining() : -1);
+    }
+    assertThat(left).containsExactly(1L, 0L, -1L);
   }
 
   private Verdict acquire(Rule rule) {
