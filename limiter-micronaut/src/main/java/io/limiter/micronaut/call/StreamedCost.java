@@ -11,6 +11,7 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.plan.CompletionPlan;
 import io.limiter.micronaut.plan.CompletionPlan.StreamPlan;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.core.annotation.Internal;
@@ -49,7 +50,7 @@ public final class StreamedCost {
   private final LimitStore store;
   private final LimitPlan plan;
   private final StreamPlan terms;
-  private final List<RuleStack> stacks = new ArrayList<>(); // of the call
+  private final List<RuleStack> stacks = new ArrayList<>(); // as planned
   private final List<Charge> charges = new ArrayList<>(); // with the estimates
   private final int step;
 
@@ -85,9 +86,9 @@ public final class StreamedCost {
     this.plan = plan;
     this.terms = terms;
     for (Charge charge : asked.charges()) {
-      RuleStack counted = terms.stacks().get(charge.stack());
+      RuleStack counted = terms.ofStep(charge.stack());
       if (counted != null) {
-        stacks.add(charge.stack());
+        stacks.add(CompletionPlan.planned(charge.stack()));
         charges.add(
             new Charge(charge.limit(), charge.key(), counted, charge.cost(), charge.observed()));
       }

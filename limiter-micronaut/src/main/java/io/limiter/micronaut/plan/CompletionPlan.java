@@ -105,7 +105,7 @@ public record CompletionPlan(
    * exception counts as.
    *
    * @param threw whether its method threw, whatever response was made of that
-   * @param actual what its stacks have cost, as far as that is known
+   * @param actual what its stacks have cost, as planned, as far as that is known
    * @param counted which of {@link #counted} count it; those that are missing do
    */
   public Completion completion(
@@ -134,13 +134,18 @@ public record CompletionPlan(
 
   private boolean counts(
       Charge charge, int status, boolean threw, Map<CountedAnswers, Boolean> counted) {
-    Failure failure = failures.get(charge.stack());
+    Failure failure = failures.get(planned(charge.stack()));
     return failure == null
         || failure.of(status, threw, counted) == (charge.stack().counting() == Counting.FAILURES);
   }
 
   private static int cost(Charge charge, Map<RuleStack, Integer> actual) {
-    return actual.getOrDefault(charge.stack(), charge.cost());
+    return actual.getOrDefault(planned(charge.stack()), charge.cost());
+  }
+
+  /** A stack as it was planned: calls have it with the day of their subject. */
+  public static RuleStack planned(RuleStack ofCall) {
+    return ofCall.forSubject(SubjectAnchor.USUAL);
   }
 
   /**
@@ -235,7 +240,7 @@ public record CompletionPlan(
    * by one: the client has made one call.
    *
    * @param cost computes the cost of an item
-   * @param stacks those that it is taken from, without bans, by those of the call
+   * @param stacks those that it is taken from, without bans, by those of the plan
    * @param step the units of a step; 0 for the smallest cost of the call
    * @param cut whether the stream ends when a step is denied
    */
@@ -251,6 +256,12 @@ public record CompletionPlan(
               .collect(Collectors.toUnmodifiableMap(stack -> stack, StreamPlan::withoutBan)),
           steps.stream().mapToInt(Steps::units).filter(units -> units > 0).min().orElse(0),
           steps.stream().anyMatch(each -> each.end() == StreamEnd.CUT));
+    }
+
+    /** That from which a step takes its units, by that of the call; null if its items cost none. */
+    public @Nullable RuleStack ofStep(RuleStack ofCall) {
+      RuleStack ofStep = stacks.get(ofCall);
+      return ofStep != null || !stacks.containsKey(planned(ofCall)) ? ofStep : withoutBan(ofCall);
     }
 
     private static RuleStack withoutBan(RuleStack stack) {

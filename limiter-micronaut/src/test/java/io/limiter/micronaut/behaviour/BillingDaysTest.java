@@ -4,6 +4,7 @@ package io.limiter.micronaut.behaviour;
 import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.RuleVerdict;
@@ -11,10 +12,14 @@ import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisFixture;
+import io.limiter.micronaut.annotation.Ban;
 import io.limiter.micronaut.annotation.FixedWindow;
 import io.limiter.micronaut.annotation.PeriodAnchor;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.ResultCost;
+import io.limiter.micronaut.annotation.StreamBudget;
+import io.limiter.micronaut.annotation.StreamEnd;
 import io.limiter.micronaut.annotation.Tiers;
 import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
@@ -23,9 +28,11 @@ import io.limiter.micronaut.testing.HttpService;
 import io.limiter.micronaut.testing.Sources;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.QueryValue;
+import io.micronaut.http.sse.Event;
 import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.net.http.HttpResponse;
@@ -45,7 +52,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Flux;
 
 /** Periods of the calendar that begin on a day of each subject. */
 class BillingDaysTest {
@@ -103,6 +112,36 @@ class BillingDaysTest {
       return "ok";
     }
 
+    @Get("/priced")
+    @RateLimiter(
+        value = "priced",
+        header = "X-Customer",
+        cost = "10",
+        resultCost = Letters.class,
+        rules =
+            @RateRule(
+                count = 100,
+                fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH, anchor = "#{day}")))
+    String priced(@QueryValue int day, @QueryValue int n) {
+      return "a".repeat(n);
+    }
+
+    @Get(uri = "/streamed", produces = MediaType.TEXT_EVENT_STREAM)
+    @RateLimiter(
+        value = "streamed",
+        header = "X-Customer",
+        cost = "10",
+        resultCost = Letters.class,
+        stream = @StreamBudget(end = StreamEnd.CUT),
+        ban = @Ban(violations = 100),
+        rules =
+            @RateRule(
+                count = 100,
+                fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH, anchor = "#{day}")))
+    Flux<Event<String>> streamed(@QueryValue int day, @QueryValue int n) {
+      return Flux.range(0, n).map(i -> Event.of("a"));
+    }
+
     @Get("/bean")
     @RateLimiter(
         value = "by-bean",
@@ -115,6 +154,17 @@ class BillingDaysTest {
                     @FixedWindow(calendar = CalendarPeriod.YEAR, anchor = "billing-days")))
     String bean() {
       return "ok";
+    }
+  }
+
+  /** One unit for a letter. */
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Letters implements ResultCost {
+
+    @Override
+    public int of(@Nullable Object result) {
+      return result instanceof Event<?> ? 1 : ((String) result).length();
     }
   }
 
@@ -273,6 +323,36 @@ class BillingDaysTest {
         .join()
         .rules()
         .get(0);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"priced, true", "priced, false", "streamed, true", "streamed, false"})
+  void whatACallHasCostIsTakenWhateverItsDay(String policy, boolean inRedis) {
+    try (HttpService service = start(inRedis)) {
+      LimitedPolicy limited = service.bean(LimitPolicies.class).get(policy);
+      for (int day : List.of(1, 15, 31)) {
+        String customer = "customer-" + day;
+        String path = "/billed/%s?day=%s&n=".formatted(policy, day);
+        for (int n : List.of(3, 45)) {
+          assertThat(service.status(path + n, "X-Customer", customer)).isEqualTo(200);
+        }
+        await()
+            .untilAsserted(
+                () ->
+                    assertThat(
+                            peek(service, limited.withAnchor(day).forHeader("X-Customer", customer))
+                                .remaining())
+                        .isEqualTo(100 - 3 - 45));
+      }
+    }
+  }
+
+  @Test
+  void aStreamIsCutAtTheEndOfTheBudgetOfItsMonth() {
+    try (HttpService service = start(true)) {
+      String answer = service.get("/billed/streamed?day=15&n=150", "X-Customer", "ada").body();
+      assertThat(answer.split("data: a", -1)).hasSize(101);
+    }
   }
 
   @Test
