@@ -173,7 +173,7 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
           "An override without counts: specify the count of a rule, or use unlimited");
     }
     List<Rule> rules =
-        subject.charges().stream().flatMap(charge -> charge.stack().rules().stream()).toList();
+        enforced(subject).stream().flatMap(charge -> charge.stack().rules().stream()).toList();
     Map<String, String> codeNames = subject.policy().codeNames();
     counts.forEach(
         (name, count) -> {
@@ -251,8 +251,8 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
    * @throws IllegalArgumentException if the request is for several subjects, or has no rules
    */
   public String tag(LimitRequest subject) {
-    List<String> tags =
-        subject.charges().stream().map(Charge::key).map(StateKey::tag).distinct().toList();
+    List<Charge> enforced = enforced(subject);
+    List<String> tags = enforced.stream().map(Charge::key).map(StateKey::tag).distinct().toList();
     if (tags.size() != 1) {
       throw new IllegalArgumentException(
           tags.isEmpty()
@@ -261,7 +261,18 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
               : "A request under the policy '%s' for %s subjects: make an override for each of them"
                   .formatted(subject.policy().name(), tags.size()));
     }
-    return tag(subject.charge(0).key());
+    return tag(enforced.get(0).key());
+  }
+
+  /**
+   * The charges that an override changes. Rules on trial, and others that are only observed, count
+   * under keys of their own, and stay as they are; not those of a policy that is observed as a
+   * whole.
+   */
+  private static List<Charge> enforced(LimitRequest subject) {
+    List<Charge> enforced =
+        subject.charges().stream().filter(charge -> !charge.observed()).toList();
+    return enforced.isEmpty() ? subject.charges() : enforced;
   }
 
   /**

@@ -67,6 +67,16 @@ class LimitOverridesTest {
       return "ok";
     }
 
+    @Get("/tried")
+    @RateLimiter(
+        value = "tried",
+        header = "X-Key",
+        rules = @RateRule(count = 3),
+        trial = @RateRule(count = 2))
+    String tried() {
+      return "ok";
+    }
+
     @Get("/argument{?who}")
     @RateLimiter(value = "argument", subject = "#{who}", rules = @RateRule(count = 1))
     String argument(String who) {
@@ -179,6 +189,23 @@ class LimitOverridesTest {
       put(service, policies.get("argument").forSubject("eve"), Map.of());
       assertThat(admitted(service, "/overridden/argument?who=eve", "x", 3)).isEqualTo(3);
       assertThat(admitted(service, "/overridden/argument?who=mel", "x", 3)).isEqualTo(1);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void rulesOnTrialStay(boolean unlimited) {
+    try (HttpService service = start(RedisFixture.uri(), prefix())) {
+      LimitRequest ada = service.bean(LimitPolicies.class).get("tried").forHeader("X-Key", "ada");
+      mistake(
+          () -> service.bean(LimitOverrides.class).put(ada, Map.of("2-per-60s", 9L), HOUR),
+          "has no rule '2-per-60s' for this subject: use one of 3-per-60s");
+      put(service, ada, unlimited ? Map.of() : Map.of("3-per-60s", 5L));
+      assertThat(admitted(service, "/overridden/tried", "ada", 7)).isEqualTo(unlimited ? 7 : 5);
+      assertThat(service.bean(LimitOverrides.class).remove(ada).toCompletableFuture().join())
+          .isEmpty();
+      assertThat(service.status("/overridden/tried", "X-Key", "ada"))
+          .isEqualTo(unlimited ? 200 : 429);
     }
   }
 
