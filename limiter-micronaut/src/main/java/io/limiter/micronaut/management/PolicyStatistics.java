@@ -124,7 +124,7 @@ final class PolicyStatistics implements VerdictListener, DenialListener, StoreLi
     for (PolicyPlan policy : verdict.allowed() ? plan.policies() : List.of(plan.denying(verdict))) {
       count(policy, verdict);
     }
-    for (PolicyPlan policy : plan.policies()) {
+    for (PolicyPlan policy : plan.observesSome() ? plan.policies() : List.<PolicyPlan>of()) {
       Decisions decisions = policy.observesSome() ? of(policy.name()) : null;
       if (decisions != null
           && (policy.wouldDeny(verdict).isPresent() || (plan.isObserved() && !verdict.allowed()))) {

@@ -299,7 +299,7 @@ final class LimiterMeters
           .decision(meters, verdict)
           .increment();
     }
-    for (int i = 0; i < policies.size(); i++) {
+    for (int i = 0; plan.observesSome() && i < policies.size(); i++) {
       if (policies.get(i).observesSome()) {
         observe(meters, plan, policies.get(i), verdict);
         if (verdict.allowed() || plan.isObserved()) {

@@ -541,6 +541,11 @@ public final class LimitPlan {
     return observed;
   }
 
+  /** Whether some of its rules are only observed, or on trial. */
+  public boolean observesSome() {
+    return observesSome;
+  }
+
   /** Whether a call may enter the method on this verdict. */
   public boolean admits(Verdict verdict) {
     if (observesSome) {
