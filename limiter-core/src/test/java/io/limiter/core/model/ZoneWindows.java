@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
 
 /** The windows of a rule that is aligned to the clocks or the calendar of a zone, by java.time. */
 public final class ZoneWindows {
@@ -33,6 +34,25 @@ public final class ZoneWindows {
     this.calendar = alignment.calendar();
     this.anchor = alignment.anchor().orElse(calendar.isPresent() ? MONDAY : MIDNIGHT);
     this.window = window;
+  }
+
+  /**
+   * Zones whose clocks are changed at midnight, before it, by half an hour and by two; one that
+   * left out a day; and two that never change.
+   */
+  public static Stream<ZoneId> zones() {
+    return Stream.of(
+            "Europe/Berlin",
+            "Australia/Lord_Howe",
+            "America/St_Johns",
+            "America/Santiago",
+            "America/Havana",
+            "Asia/Beirut",
+            "Asia/Kathmandu",
+            "Antarctica/Troll",
+            "Pacific/Apia",
+            "UTC")
+        .map(ZoneId::of);
   }
 
   private static long micros(Instant instant) {
