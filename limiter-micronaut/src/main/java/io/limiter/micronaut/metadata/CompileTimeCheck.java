@@ -291,7 +291,7 @@ public final class CompileTimeCheck {
     private <T> FoundBean<T> bean(Class<T> type, String name) {
       T object =
           type.cast(known.computeIfAbsent(type.getName() + ' ' + name, any -> standIn(type)));
-      return new FoundBean<>((Class<? extends T>) object.getClass(), true, () -> object);
+      return new FoundBean<>(name, (Class<? extends T>) object.getClass(), true, () -> object);
     }
 
     /** Classes of two class loaders are two classes. */

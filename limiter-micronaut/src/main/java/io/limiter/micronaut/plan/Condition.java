@@ -4,9 +4,9 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.LimitCondition;
 import io.limiter.micronaut.definition.CallExpression;
+import io.limiter.micronaut.plan.NamedBeans.FoundBean;
 import io.micronaut.core.annotation.Internal;
 import java.util.function.BooleanSupplier;
-import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,12 +20,8 @@ public sealed interface Condition {
   /** Whether the policy limits this call. Runs code of the application. */
   boolean limits(CallValues call);
 
-  /**
-   * A bean of the application.
-   *
-   * @param name as written
-   */
-  record OfRequest(String name, Supplier<LimitCondition> bean) implements Condition {
+  /** A bean of the application. */
+  record OfRequest(FoundBean<LimitCondition> bean) implements Condition {
 
     @Override
     public boolean needsArguments() {
@@ -38,23 +34,13 @@ public sealed interface Condition {
           this,
           () ->
               call.request().isPresent()
-                  ? bean.get().limits(call.request().get())
-                  : bean.get().limitsOutsideOfRequest());
-    }
-
-    @Override
-    public boolean equals(Object other) {
-      return other instanceof OfRequest that && name.equals(that.name);
-    }
-
-    @Override
-    public int hashCode() {
-      return name.hashCode();
+                  ? bean.object().get().limits(call.request().get())
+                  : bean.object().get().limitsOutsideOfRequest());
     }
 
     @Override
     public String toString() {
-      return name;
+      return bean.name();
     }
   }
 

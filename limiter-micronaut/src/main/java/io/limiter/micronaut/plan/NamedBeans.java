@@ -10,7 +10,6 @@ import io.micronaut.context.exceptions.NonUniqueBeanException;
 import io.micronaut.core.annotation.AnnotationClassValue;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.util.SupplierUtil;
-import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.qualifiers.Qualifiers;
 import jakarta.inject.Singleton;
 import java.util.Optional;
@@ -50,13 +49,31 @@ public interface NamedBeans {
   }
 
   /**
-   * A bean.
+   * A bean. Two of them are equal if they have one name.
    *
+   * @param name as written: its own, or that of its type
    * @param type its type, as named
    * @param isSingleton whether there is one object of it
    * @param object that object, created when it is first needed
    */
-  record FoundBean<T>(Class<? extends T> type, boolean isSingleton, Supplier<T> object) {}
+  record FoundBean<T>(
+      String name, Class<? extends T> type, boolean isSingleton, Supplier<T> object) {
+
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof FoundBean<?> that && name.equals(that.name);
+    }
+
+    @Override
+    public int hashCode() {
+      return name.hashCode();
+    }
+
+    @Override
+    public String toString() {
+      return name;
+    }
+  }
 
   /** Those of the context. */
   @Singleton
@@ -79,6 +96,7 @@ public interface NamedBeans {
               .orElseThrow(() -> named.origin().mistake("this class cannot be loaded"));
       try {
         return new FoundBean<>(
+            written.getName(),
             written,
             beans.getBeanDefinition(written).isSingleton(),
             SupplierUtil.memoized(() -> beans.getBean(written)));
@@ -92,14 +110,15 @@ public interface NamedBeans {
     @Override
     public <T> Optional<FoundBean<T>> named(Class<T> type, String name) {
       Qualifier<T> qualifier = Qualifiers.byName(name);
-      return beans.findBeanDefinition(type, qualifier).map(bean -> named(type, qualifier, bean));
-    }
-
-    private <T> FoundBean<T> named(Class<T> type, Qualifier<T> qualifier, BeanDefinition<T> bean) {
-      return new FoundBean<>(
-          bean.getBeanType(),
-          bean.isSingleton(),
-          SupplierUtil.memoized(() -> beans.getBean(type, qualifier)));
+      return beans
+          .findBeanDefinition(type, qualifier)
+          .map(
+              bean ->
+                  new FoundBean<>(
+                      name,
+                      bean.getBeanType(),
+                      bean.isSingleton(),
+                      SupplierUtil.memoized(() -> beans.getBean(type, qualifier))));
     }
   }
 }

@@ -41,6 +41,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -191,25 +192,18 @@ final class PolicyPlanner {
     MemberSet members = policy.members();
     Optional<CountedAnswers> countIf = countIf(members);
     List<Named> rules = new ArrayList<>();
-    written.forEach(
-        (codeName, rule) -> {
-          SubjectSource counted =
-              parts.subjects().isWrittenIn(rule) ? subjects.apply(rule) : source;
-          Named named = named(counted, rule, codeName, countIf, false);
-          MethodChecks.requireSeenCompletion(method, rule, named.read().kind());
-          rules.add(named);
-        });
-    policy
-        .changedTrial(this::nameOf, taken)
-        .forEach(
-            (codeName, rule) -> {
-              rule.reject(PolicyMember.OBSERVE, "a rule on trial is only observed: remove it");
-              SubjectSource counted =
-                  parts.subjects().isWrittenIn(rule) ? subjects.apply(rule) : source;
-              Named named = named(counted, rule, codeName, countIf, true);
-              MethodChecks.requireSeenCompletion(method, rule, named.read().kind());
-              rules.add(named);
-            });
+    BiConsumer<Map<String, MemberSet>, Boolean> add =
+        (some, trial) ->
+            some.forEach(
+                (codeName, rule) -> {
+                  SubjectSource counted =
+                      parts.subjects().isWrittenIn(rule) ? subjects.apply(rule) : source;
+                  Named named = named(counted, rule, codeName, countIf, trial);
+                  MethodChecks.requireSeenCompletion(method, rule, named.read().kind());
+                  rules.add(named);
+                });
+    add.accept(written, false);
+    add.accept(policy.changedTrial(this::nameOf, taken), true);
     // Those of one subject together, first those that the definition itself counts.
     List<SubjectSource> sources =
         Stream.concat(Stream.of(source), rules.stream().map(Named::source)).distinct().toList();
@@ -277,6 +271,9 @@ final class PolicyPlanner {
       String codeName,
       Optional<CountedAnswers> countIf,
       boolean trial) {
+    if (trial) {
+      rule.reject(PolicyMember.OBSERVE, "a rule on trial is only observed: remove it");
+    }
     RuleReader.Read read = read(rule);
     boolean selects = countIf.isPresent() && read.kind() != CountedCalls.IN_FLIGHT;
     if (selects && read.kind() != CountedCalls.ALL) {
@@ -421,14 +418,14 @@ final class PolicyPlanner {
     if (expression.isPresent()) {
       return Optional.of(new Condition.OfArguments(expression.get()));
     }
-    NamedBeans.FoundBean<LimitCondition> bean =
-        parts
-            .beans()
-            .named(
-                written.get(),
-                LimitCondition.class,
-                ", or write an expression over the arguments in the annotation, such as \"#{!order.draft}\"");
-    return Optional.of(new Condition.OfRequest(written.get().value().text(), bean.object()));
+    return Optional.of(
+        new Condition.OfRequest(
+            parts
+                .beans()
+                .named(
+                    written.get(),
+                    LimitCondition.class,
+                    ", or write an expression over the arguments in the annotation, such as \"#{!order.draft}\"")));
   }
 
   private Optional<CountedAnswers> countIf(MemberSet policy) {

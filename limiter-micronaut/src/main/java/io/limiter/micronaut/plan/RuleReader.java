@@ -409,12 +409,12 @@ public final class RuleReader {
     if (expression.isPresent()) {
       return Optional.of(new SubjectAnchor.OfArguments(expression.get()));
     }
-    NamedBeans.FoundBean<PeriodAnchor> bean =
-        beans.named(
-            written,
-            PeriodAnchor.class,
-            ", or write a local time such as 2024-01-01T00:00, or in the annotation an expression over the arguments, such as \"#{customer.billingDay}\"");
-    return Optional.of(new SubjectAnchor.OfBean(written.value().text(), bean.object()));
+    return Optional.of(
+        new SubjectAnchor.OfBean(
+            beans.named(
+                written,
+                PeriodAnchor.class,
+                ", or write a local time such as 2024-01-01T00:00, or in the annotation an expression over the arguments, such as \"#{customer.billingDay}\"")));
   }
 
   private static ZoneId zone(Written<String> zone) {

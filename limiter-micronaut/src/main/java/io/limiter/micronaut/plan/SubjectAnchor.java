@@ -8,6 +8,7 @@ import io.limiter.micronaut.annotation.PeriodAnchor;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.InvalidCallException.InvalidAnchorException;
 import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
+import io.limiter.micronaut.plan.NamedBeans.FoundBean;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
@@ -15,7 +16,6 @@ import java.time.DateTimeException;
 import java.time.LocalDate;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Supplier;
 
 /** Determines the day on which the periods of a subject begin: by a bean, or by the arguments. */
 @Internal
@@ -65,12 +65,8 @@ public sealed interface SubjectAnchor {
             + (weeks ? ", or a day of the week, 1 for Monday to 7" : ""));
   }
 
-  /**
-   * A bean of the application.
-   *
-   * @param name as written
-   */
-  record OfBean(String name, Supplier<PeriodAnchor> bean) implements SubjectAnchor {
+  /** A bean of the application. */
+  record OfBean(FoundBean<PeriodAnchor> bean) implements SubjectAnchor {
 
     @Override
     public boolean needsArguments() {
@@ -88,28 +84,18 @@ public sealed interface SubjectAnchor {
     }
 
     private LocalDate asked(Subject subject, Optional<HttpRequest<?>> request) {
-      LocalDate day = bean.get().anchor(RequestSubjects.valueOf(subject), request);
+      LocalDate day = bean.object().get().anchor(RequestSubjects.valueOf(subject), request);
       if (day == null) {
         throw new IllegalStateException(
             "The anchor '%s' returned null: let it return a date for every subject"
-                .formatted(name));
+                .formatted(bean));
       }
       return day;
     }
 
     @Override
-    public boolean equals(Object other) {
-      return other instanceof OfBean that && name.equals(that.name);
-    }
-
-    @Override
-    public int hashCode() {
-      return name.hashCode();
-    }
-
-    @Override
     public String toString() {
-      return name;
+      return bean.name();
     }
   }
 
