@@ -50,29 +50,6 @@ public record PlannedCharge(
     Optional<SubjectAnchor> anchor,
     boolean trial) {
 
-  /** A charge whose periods begin on no day of a subject, and whose rules are not on trial. */
-  public PlannedCharge(
-      String limit,
-      SubjectSource source,
-      RuleStack rules,
-      RuleStack anonymousRules,
-      Cost cost,
-      Optional<ActualCost> actualCost,
-      Optional<Condition> condition,
-      boolean observed) {
-    this(
-        limit,
-        source,
-        rules,
-        anonymousRules,
-        cost,
-        actualCost,
-        condition,
-        observed,
-        Optional.empty(),
-        false);
-  }
-
   /** Whether the arguments of a call determine what it takes, or when the periods begin. */
   public boolean chargesByArguments() {
     return cost.needsArguments() || anchor.filter(SubjectAnchor::needsArguments).isPresent();

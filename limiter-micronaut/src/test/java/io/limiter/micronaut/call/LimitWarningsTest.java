@@ -49,6 +49,8 @@ class LimitWarningsTest {
                           PlannedCharge.Cost.ONE,
                           Optional.empty(),
                           Optional.empty(),
+                          false,
+                          Optional.empty(),
                           false)),
                   Optional.empty(),
                   Map.of(),

@@ -74,6 +74,8 @@ class DenialTextsTest {
             PlannedCharge.Cost.ONE,
             Optional.empty(),
             Optional.empty(),
+            false,
+            Optional.empty(),
             false);
     Map<String, String> names = Stream.of(rules).collect(Collectors.toMap(Rule::name, Rule::name));
     PolicyPlan policy =

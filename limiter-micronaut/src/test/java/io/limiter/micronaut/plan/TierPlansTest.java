@@ -61,6 +61,8 @@ class TierPlansTest {
                 Cost.ONE,
                 Optional.empty(),
                 Optional.empty(),
+                false,
+                Optional.empty(),
                 false)),
         Optional.empty(),
         Map.of(),
