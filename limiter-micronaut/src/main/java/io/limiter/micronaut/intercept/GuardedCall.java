@@ -390,7 +390,7 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
           .getFirstTypeVariable()
           .flatMap(item -> parts.beans().findBean(Argument.of(BudgetEnd.class, item)))
           .map(end -> inContext(() -> ((BudgetEnd<?>) end).last(denied)));
-    } catch (RuntimeException broken) {
+    } catch (Throwable broken) { // all items were sent
       BROKEN_ENDS.report(
           LOG,
           whole().method() + ": the BudgetEnd has failed, so streams are cut without a last item",

@@ -43,7 +43,7 @@ public record CountedAnswers(
               status,
               result,
               () -> call == null ? written.isTrue(null, NO_ARGUMENTS) : call.isTrue(written));
-    } catch (RuntimeException failure) {
+    } catch (Throwable failure) { // the call itself has been made
       FAILURES.report(LOG, "countIf = %s has failed, so its calls count".formatted(text), failure);
       return true;
     }

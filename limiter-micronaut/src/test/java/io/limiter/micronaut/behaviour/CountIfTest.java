@@ -238,7 +238,7 @@ class CountIfTest extends WithAndWithoutGate {
   static class Broken implements CountCondition {
     @Override
     public boolean counts(int status, Object result) {
-      throw new IllegalStateException("broken");
+      throw new AssertionError("broken");
     }
   }
 }
