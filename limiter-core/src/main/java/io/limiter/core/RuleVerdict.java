@@ -85,6 +85,7 @@ public record RuleVerdict(
   public boolean nearLimit() {
     return warnAt > 0
         && !observed
+        && used() > 0 // a rule may admit nothing
         && (double) used() >= warnAt * (double) rule.capacity() - ROUNDING;
   }
 

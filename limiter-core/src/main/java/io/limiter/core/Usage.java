@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  *     that instances hold in a {@linkplain io.limiter.core.rule.RuleStack#withLease lease} are used
  * @param left units that are left
  * @param begin the beginning of the window, for a sliding window one window ago. Empty for buckets
- *     and calls in flight, and for a window that begins with the next call
+ *     and calls in flight, for a window that begins with the next call, and while a period of the
+ *     calendar goes on although its subject has another day
  * @param end the end of the window; for sliding windows and buckets the time at which all units are
  *     left again if there are no calls until then. Empty for calls in flight, and for a window that
  *     begins with the next call
@@ -47,7 +48,10 @@ public record Usage(
               fixed.alignment().get(),
               fixed.window(),
               ChronoUnit.MICROS.between(Instant.EPOCH, now));
-      return new Usage(verdict, instant(window.startMicros()), instant(window.endMicros()));
+      Instant end = instant(window.endMicros());
+      return fixed.isBySubject() && replenished.isAfter(end) // it goes on under another day
+          ? new Usage(verdict, null, replenished)
+          : new Usage(verdict, instant(window.startMicros()), end);
     }
     if (rule instanceof FixedWindowRule) {
       return verdict.resetAfter().isZero()

@@ -15,6 +15,7 @@ import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.util.List;
@@ -61,6 +62,34 @@ public interface UsageContract extends StoreHarness {
     at(end);
     assertThat(usage(call).get(0).used()).isZero();
     assertThat(usage(call).get(0).begin()).contains(end);
+  }
+
+  /** From the first of November to December 20: until then units count, whatever their day. */
+  @Test
+  default void aPeriodThatGoesOnUnderAnotherDayHasItsOwnEnd() {
+    Instant first = Instant.parse("2026-11-01T00:00:00Z");
+    at(first);
+    acquire(call(billed(1)));
+    assertThat(usage(call(billed(1))))
+        .containsExactly(of(billed(1), 1, first, Instant.parse("2026-12-01T00:00:00Z")));
+
+    at(Instant.parse("2026-11-10T00:00:00Z"));
+    assertThat(usage(call(billed(20))))
+        .containsExactly(
+            new Usage(
+                billed(20),
+                1,
+                9,
+                Optional.empty(),
+                Optional.of(Instant.parse("2026-12-20T00:00:00Z"))));
+  }
+
+  private static Rule billed(int day) {
+    return FixedWindowRule.of(10, Duration.ofDays(31))
+        .alignedTo(
+            Alignment.to(ZoneId.of("UTC"))
+                .each(CalendarPeriod.MONTH)
+                .forSubject(LocalDate.of(2024, 1, day)));
   }
 
   @Test
@@ -167,6 +196,15 @@ public interface UsageContract extends StoreHarness {
     LimitRequest call = LimitRequest.of(policy, new Subject("user", "somebody"));
     assertThat(acquire(call.observe()).nearLimit()).isFalse();
     assertThat(acquire(call).nearLimit()).as("denied").isTrue();
+  }
+
+  @Test
+  default void aRuleThatAdmitsNothingHasNoLimitToComeNear() {
+    Policy policy = Policy.of("policy", FixedWindowRule.of(0, MINUTE)).withWarnAt(0.5);
+    LimitRequest call = LimitRequest.of(policy, new Subject("user", "somebody"));
+    Verdict denied = acquire(call);
+    assertThat(denied.allowed()).isFalse();
+    assertThat(denied.nearLimit()).isFalse();
   }
 
   @Test
