@@ -207,6 +207,7 @@ class DashboardTest {
       demo.get("/search");
       demo.get("/search"); // which a rule on trial would have denied
       demo.post("/checkout/payment", "{}", "Idempotency-Key", "1");
+      demo.post("/llm?model=SMALL&tokens=250", "", "X-Api-Key", "tea"); // cut after 200
       demo.post("/sms/code?phone=1", "");
       demo.post("/sms/code?phone=1", "");
       demo.get("/prometheus")

@@ -72,6 +72,13 @@ public final class AdmissionControl {
     return threads;
   }
 
+  /** A stream is cut. */
+  public void streamCut(Verdict denied) {
+    for (VerdictListener listener : verdicts) {
+      listener.streamCut(denied);
+    }
+  }
+
   /** The gate begins to decide a request. */
   public void arrived(HttpRequest<?> request) {
     for (int i = 0; i < verdicts.size(); i++) {
@@ -281,6 +288,9 @@ public final class AdmissionControl {
      * not in force.
      */
     void decided(ArrivingCall<?> call, Verdict verdict);
+
+    /** A stream ends before its method ends it, since a step was denied. */
+    default void streamCut(Verdict denied) {}
   }
 
   /**

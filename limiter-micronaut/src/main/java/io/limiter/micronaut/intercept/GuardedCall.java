@@ -382,8 +382,9 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
     return threads().back(stage, request(), context());
   }
 
-  /** The last item of a stream that is cut; empty if the application has none. */
-  Optional<Object> last(Verdict denied) {
+  /** Reports that its stream is cut. Returns the last item; empty if the application has none. */
+  Optional<Object> cut(Verdict denied) {
+    parts.admission().streamCut(denied);
     try {
       return invocation
           .getReturnType()

@@ -162,7 +162,7 @@ final class PublisherGuard {
         : items
             .concatMap(item -> paid(call, cost, item), 0)
             .takeWhile(item -> item != CUT)
-            .concatWith(Mono.defer(() -> Mono.justOrEmpty(cost.cutBy().flatMap(call::last))));
+            .concatWith(Mono.defer(() -> Mono.justOrEmpty(cost.cutBy().flatMap(call::cut))));
   }
 
   private static Mono<Object> paid(GuardedCall call, StreamedCost cost, Object item) {

@@ -317,6 +317,17 @@ final class LimiterMeters
     }
   }
 
+  @Override
+  public void streamCut(Verdict denied) {
+    MeterRegistry meters = registry;
+    if (meters != null) {
+      policy(denied.policy().name())
+          .of(denied.denying().map(rule -> rule.rule().name()).orElse(NONE))
+          .cut(meters)
+          .increment();
+    }
+  }
+
   /** Counts a call that an observed policy would have denied, for the first rule that would. */
   private void observe(MeterRegistry meters, LimitPlan plan, PolicyPlan policy, Verdict verdict) {
     Optional<RuleVerdict> denying = policy.wouldDeny(verdict);
@@ -412,6 +423,12 @@ final class LimiterMeters
     /** Rarely used, so the registry looks it up. */
     Counter nearLimit(MeterRegistry meters) {
       return counter("limiter.near.limit", "Subjects that came near a limit, once a period")
+          .register(meters);
+    }
+
+    /** Rarely used, so the registry looks it up. */
+    Counter cut(MeterRegistry meters) {
+      return counter("limiter.stream.cut", "Streams that ended because a step was denied")
           .register(meters);
     }
 

@@ -20,6 +20,8 @@ import io.limiter.micronaut.annotation.StreamBudget;
 import io.limiter.micronaut.annotation.StreamEnd;
 import io.limiter.micronaut.testing.HttpService;
 import io.limiter.micronaut.testing.StatedCallers;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Controller;
@@ -86,6 +88,8 @@ class StreamBudgetsTest {
             "2s",
             "limiter.fallback",
             fallback,
+            "micronaut.metrics.enabled",
+            true,
             "test.stated-callers",
             true));
   }
@@ -141,12 +145,25 @@ class StreamBudgetsTest {
 
   @Test
   void aStreamThatIsCutSendsWhatIsLeftAndNoMore() {
+    double before = cuts();
     HttpResponse<String> answer = get(one, "cut?n=1000");
 
     assertThat(answer.statusCode()).isEqualTo(200);
     assertThat(items(answer)).isEqualTo(100);
     assertThat(answer.body()).endsWith("data: end of 100-per-3600s\n\n");
     assertThat(get(one, "cut?n=1").statusCode()).isEqualTo(429);
+    assertThat(cuts()).isEqualTo(before + 1);
+  }
+
+  private double cuts() {
+    return one
+        .bean(MeterRegistry.class)
+        .find("limiter.stream.cut")
+        .tag("rule", "100-per-3600s")
+        .counters()
+        .stream()
+        .mapToDouble(Counter::count)
+        .sum();
   }
 
   @Test
