@@ -123,7 +123,7 @@ public final class MemoryMode implements Mode {
     }
     Map<String, String> parts = new LinkedHashMap<>();
     parts.put("decision", "log, 2 rules");
-    parts.put("verdict", "reading the reply alone");
+    parts.put("decisionRead", "log, 2 rules, verdict read");
     Turns turns = Turns.cold(options);
     parts.forEach(
         (method, name) ->

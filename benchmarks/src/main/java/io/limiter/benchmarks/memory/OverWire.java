@@ -4,13 +4,11 @@ package io.limiter.benchmarks.memory;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
-import io.limiter.core.Reservation;
+import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.redis.wire.EncodedCall;
-import io.limiter.core.redis.wire.EncodedStack;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import java.time.Duration;
 import java.util.HexFormat;
@@ -39,8 +37,6 @@ public class OverWire {
 
   private Limiter limiter;
   private LimitRequest request;
-  private EncodedCall encoded;
-  private byte[] bytes;
 
   static LimitRequest request() {
     return LimitRequest.of(
@@ -53,15 +49,9 @@ public class OverWire {
 
   @Setup
   public void setUp() {
-    bytes = HexFormat.of().parseHex(reply);
+    byte[] bytes = HexFormat.of().parseHex(reply);
     limiter = new Limiter(new RedisStore(new RepliedCommands(bytes), RedisSettings.defaults()));
     request = request();
-    encoded =
-        EncodedCall.of(
-            request,
-            io.limiter.core.store.Mode.ACQUIRE,
-            key -> new byte[0],
-            stack -> new EncodedStack(stack, List.of(), () -> 0));
   }
 
   @Benchmark
@@ -69,10 +59,9 @@ public class OverWire {
     return limiter.acquire(request);
   }
 
-  /** Reads the reply into a verdict. */
+  /** The numbers of the rules are read, too. */
   @Benchmark
-  public Verdict verdict() {
-    io.limiter.core.store.Mode acquire = io.limiter.core.store.Mode.ACQUIRE;
-    return encoded.read(bytes).verdict(request, acquire, Reservation.NOTHING);
+  public List<RuleVerdict> decisionRead() {
+    return limiter.acquire(request).toCompletableFuture().join().rules();
   }
 }

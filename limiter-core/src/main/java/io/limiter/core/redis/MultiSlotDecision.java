@@ -6,9 +6,9 @@ import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.connection.RedisFailures;
-import io.limiter.core.redis.wire.DecideReply;
-import io.limiter.core.redis.wire.DecideReply.TakenUnits;
+import io.limiter.core.redis.wire.ChargeReply;
 import io.limiter.core.redis.wire.EncodedCall;
+import io.limiter.core.redis.wire.TakenUnits;
 import io.limiter.core.store.Mode;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -35,24 +35,33 @@ final class MultiSlotDecision {
   private final RedisStore store;
   private final EncodedCall call;
   private final ScriptCall.Time time;
-  private final DecideReply reply;
+
+  /** By the index of the charge; complete once all parts are answered. */
+  private final ChargeReply[] replies;
+
   private final List<int[]> taken = new ArrayList<>();
 
   MultiSlotDecision(RedisStore store, EncodedCall call, ScriptCall.Time time) {
     this.store = store;
     this.call = call;
     this.time = time;
-    this.reply = new DecideReply(call);
+    this.replies = new ChargeReply[call.size()];
   }
 
-  static CompletionStage<DecideReply> decide(
+  static CompletionStage<ChargeReply[]> decide(
       RedisStore store, EncodedCall call, List<int[]> parts, ScriptCall.Time time) {
     MultiSlotDecision decision = new MultiSlotDecision(store, call, time);
     CompletionStage<Void> decided =
         call.mode() == Mode.ACQUIRE
             ? decision.take(new ArrayDeque<>(parts))
             : decision.ask(parts, call.mode());
-    return decided.thenApply(done -> decision.reply);
+    return decided.thenApply(done -> decision.replies);
+  }
+
+  private void add(int[] part, ChargeReply[] found) {
+    for (int i = 0; i < part.length; i++) {
+      replies[part[i]] = found[i];
+    }
   }
 
   private CompletionStage<Void> take(Deque<int[]> rest) {
@@ -67,8 +76,8 @@ final class MultiSlotDecision {
         .thenCompose(next -> next);
   }
 
-  private CompletionStage<Void> took(int[] part, DecideReply found, Deque<int[]> rest) {
-    reply.add(part, found);
+  private CompletionStage<Void> took(int[] part, ChargeReply[] found, Deque<int[]> rest) {
+    add(part, found);
     if (denies(part, found)) {
       return ask(rest, Mode.PEEK).thenCombine(whenGivenBack(), (asked, back) -> null);
     }
@@ -76,9 +85,9 @@ final class MultiSlotDecision {
     return take(rest);
   }
 
-  private boolean denies(int[] part, DecideReply found) {
+  private boolean denies(int[] part, ChargeReply[] found) {
     for (int i = 0; i < part.length; i++) {
-      if (!found.admits(i) && !call.charge(part[i]).observed()) {
+      if (!found[i].admits() && !call.charge(part[i]).observed()) {
         return true;
       }
     }
@@ -113,8 +122,8 @@ final class MultiSlotDecision {
     List<TakenUnits> units = new ArrayList<>();
     for (int[] part : taken) {
       for (int index : part) {
-        if (reply.admits(index)) {
-          units.add(reply.taken(index, call.charge(index).cost()));
+        if (replies[index].admits()) {
+          units.add(replies[index].taken(call.charge(index).cost(), 0));
         }
       }
     }
@@ -133,7 +142,7 @@ final class MultiSlotDecision {
 
   private CompletionStage<Void> ask(int[] part, Mode mode) {
     return run(part, mode)
-        .thenAccept(found -> reply.add(part, found))
+        .thenAccept(found -> add(part, found))
         .exceptionallyCompose(
             failure ->
                 isDivisible(part, failure)
@@ -141,7 +150,7 @@ final class MultiSlotDecision {
                     : CompletableFuture.failedFuture(failure));
   }
 
-  private CompletionStage<DecideReply> run(int[] part, Mode mode) {
+  private CompletionStage<ChargeReply[]> run(int[] part, Mode mode) {
     if (time.leftNanos() <= 0) {
       return CompletableFuture.failedFuture(
           new StoreException(

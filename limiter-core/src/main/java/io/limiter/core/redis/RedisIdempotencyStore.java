@@ -127,7 +127,7 @@ final class RedisIdempotencyStore implements IdempotencyStore {
     claim.put(some.fingerprint());
     arguments[last] = Arrays.copyOf(claim.array(), claim.position());
     arguments[last + 1] = millis(some.time());
-    return ScriptCall.of(nodes, scripts.submit(), call, keys, arguments, time);
+    return new ScriptCall<>(nodes, scripts.submit(), call, keys, arguments, time);
   }
 
   /**

@@ -57,6 +57,8 @@ public record RedisSettings(
   /** The hard deadline of a decision whose deadline is at most half of it. */
   static final Duration DEFAULT_HARD_DEADLINE = Duration.ofSeconds(2);
 
+  private static final Duration HALF_HARD_DEADLINE = DEFAULT_HARD_DEADLINE.dividedBy(2);
+
   /** The longest hard deadline. */
   static final Duration MAX_HARD_DEADLINE = Duration.ofMinutes(1);
 
@@ -192,9 +194,7 @@ public record RedisSettings(
     if (hardDeadline.isPresent()) {
       return hardDeadline.get();
     }
-    // Runs for each decision: Duration multiplies with BigDecimal.
-    Duration twice = own.plus(own);
-    return twice.compareTo(DEFAULT_HARD_DEADLINE) > 0 ? twice : DEFAULT_HARD_DEADLINE;
+    return own.compareTo(HALF_HARD_DEADLINE) > 0 ? own.plus(own) : DEFAULT_HARD_DEADLINE;
   }
 
   /** The longest time that any decision takes, whichever side is late. */

@@ -18,7 +18,7 @@ import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.override.OverrideTable;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.redis.RedisHealth.NodeListener;
-import io.limiter.core.redis.wire.DecideReply;
+import io.limiter.core.redis.wire.ChargeReply;
 import io.limiter.core.redis.wire.DecisionBatching;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
@@ -37,7 +37,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -87,7 +86,11 @@ public final class RedisStore implements LimitStore {
   private final RedisNodes nodes;
   private final UnitScripts units;
   private final RedisHealth health;
-  private final BoundedCache<RuleStack, EncodedStack> encoded;
+
+  // Not created for each call.
+  private final Function<StateKey, byte[]> names;
+  private final Function<RuleStack, EncodedStack> stacks;
+
   private final DecisionScripts scripts;
 
   /** Created if it is needed; only then are submissions claimed with decisions. */
@@ -142,9 +145,11 @@ public final class RedisStore implements LimitStore {
     this.settings = settings;
     this.scripts = scripts;
     this.decide = scripts.decide();
-    this.encoded =
+    BoundedCache<RuleStack, EncodedStack> encoded =
         new BoundedCache<>(
             MAX_ENCODED, stack -> new EncodedStack(stack, scripts.algorithms(), wallMicros));
+    this.names = settings::name;
+    this.stacks = encoded::get;
     this.nodes = new RedisNodes(connections, breakers, settings.bySlot());
     this.batching =
         settings.batchSize() == 1
@@ -182,7 +187,7 @@ public final class RedisStore implements LimitStore {
 
   private CompletionStage<Verdict> submit(
       LimitRequest request, Submission submission, RedisIdempotencyStore claims) {
-    EncodedCall call = EncodedCall.of(request, Mode.ACQUIRE, settings::name, encoded::get);
+    EncodedCall call = EncodedCall.of(request, Mode.ACQUIRE, names, stacks);
     byte[] token = claims.newToken();
     ScriptCall<byte[]> script =
         claims.submit(
@@ -219,21 +224,11 @@ public final class RedisStore implements LimitStore {
 
   /** Decides without the submission of the request. */
   private CompletionStage<Verdict> decideAlone(LimitRequest request, Mode mode) {
-    EncodedCall call = EncodedCall.of(request, mode, settings::name, encoded::get, batching);
+    EncodedCall call = EncodedCall.of(request, mode, names, stacks, batching);
     ScriptCall.Time time = ScriptCall.Time.of(settings.deadline(request.policy()), settings);
-    if (nodes.bySlot && call.size() > 1) {
-      return decideBySlot(request, mode, call, time);
-    }
-    return decideTogether(request, mode, call, time)
-        .exceptionallyCompose(
-            failure -> {
-              if (isMovingWithBan(call, failure)) {
-                return decideOneByOne(call, time).thenApply(found -> verdict(request, mode, found));
-              }
-              return RedisNodes.Division.SEVERAL_SLOTS.isCauseOf(failure)
-                  ? decideBySlot(request, mode, call, time)
-                  : CompletableFuture.failedFuture(failure);
-            });
+    return nodes.bySlot && call.size() > 1
+        ? decideBySlot(request, mode, call, time)
+        : new Decision(request, call, time).start();
   }
 
   /** One script for each slot; one slot has all rules and the guard of one subject. */
@@ -243,49 +238,60 @@ public final class RedisStore implements LimitStore {
         .thenApply(found -> verdict(request, mode, found));
   }
 
-  private CompletionStage<Verdict> decideTogether(
-      LimitRequest request, Mode mode, EncodedCall call, ScriptCall.Time time) {
-    ScriptCall<byte[]> script = ScriptCall.of(nodes, decide, call, time).start();
-    return script.handle(
-        (bytes, failure) -> {
-          if (failure == null) {
-            return verdict(request, mode, read(bytes, call));
-          }
-          if (failure instanceof StoreException known
-              && (known.reason() == FailureReason.TIMEOUT
-                  || known.reason() == FailureReason.PROCESS_LATE)) {
-            throw known.withLate(
-                script.late().thenApply(late -> verdict(request, mode, read(late, call))));
-          }
-          throw failure instanceof RuntimeException thrown
-              ? thrown
-              : new CompletionException(failure);
-        });
+  /** One script for the whole call; its result is the verdict, so that most calls need no stage. */
+  private final class Decision extends ScriptCall<Verdict> {
+
+    private final LimitRequest request;
+    private final EncodedCall call;
+    private final Time time;
+
+    Decision(LimitRequest request, EncodedCall call, Time time) {
+      super(nodes, decide, call, time);
+      this.request = request;
+      this.call = call;
+      this.time = time;
+    }
+
+    @Override
+    Verdict read(@Nullable Object reply) {
+      return verdict(request, call.mode(), RedisStore.this.read((byte[]) reply, call));
+    }
+
+    @Override
+    @Nullable CompletionStage<Verdict> instead(StoreException failure) {
+      if (failure.reason() == FailureReason.TIMEOUT
+          || failure.reason() == FailureReason.PROCESS_LATE) {
+        return CompletableFuture.failedFuture(failure.withLate(late()));
+      }
+      if (isMovingWithBan(call, failure)) {
+        return decideOneByOne(call, time).thenApply(found -> verdict(request, call.mode(), found));
+      }
+      return RedisNodes.Division.SEVERAL_SLOTS.isCauseOf(failure)
+          ? decideBySlot(request, call.mode(), call, time)
+          : null;
+    }
   }
 
   @Override
   public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
-    EncodedCall call =
-        EncodedCall.ofLease(units, MICROSECONDS.convert(time), settings::name, encoded::get);
+    EncodedCall call = EncodedCall.ofLease(units, MICROSECONDS.convert(time), names, stacks);
     ScriptCall.Time deadline = ScriptCall.Time.of(settings.deadline(units.policy()), settings);
-    return ScriptCall.of(nodes, decide, call, deadline)
+    return new ScriptCall<byte[]>(nodes, decide, call, deadline)
         .start()
         .thenApply(
             bytes -> {
-              DecideReply found = read(bytes, call);
-              RedisReservation taken = new RedisReservation(this, units, found);
-              return new Grant(
-                  found.verdict(units, Mode.ACQUIRE, taken), found.leaseMicros(), taken::giveBack);
+              RedisDecision made = new RedisDecision(this, units, Mode.ACQUIRE, read(bytes, call));
+              return new Grant(made.verdict(), made.leaseMicros(), made::giveBack);
             });
   }
 
-  private Verdict verdict(LimitRequest request, Mode mode, DecideReply found) {
-    return found.verdict(request, mode, new RedisReservation(this, request, found));
+  private Verdict verdict(LimitRequest request, Mode mode, ChargeReply[] found) {
+    return new RedisDecision(this, request, mode, found).verdict();
   }
 
   /** Decides in one script, or, while the slot of a value and its ban migrates, in several. */
-  CompletionStage<DecideReply> decide(EncodedCall call, ScriptCall.Time time) {
-    CompletionStage<byte[]> decided = ScriptCall.of(nodes, decide, call, time).start();
+  CompletionStage<ChargeReply[]> decide(EncodedCall call, ScriptCall.Time time) {
+    CompletionStage<byte[]> decided = new ScriptCall<byte[]>(nodes, decide, call, time).start();
     return decided
         .thenApply(bytes -> read(bytes, call))
         .exceptionallyCompose(
@@ -300,7 +306,7 @@ public final class RedisStore implements LimitStore {
   }
 
   /** Asks for the ban, then the rules; if these deny the call, that is a violation. */
-  private CompletionStage<DecideReply> decideOneByOne(EncodedCall call, ScriptCall.Time time) {
+  private CompletionStage<ChargeReply[]> decideOneByOne(EncodedCall call, ScriptCall.Time time) {
     byte[] value = call.keys()[0];
     byte[] ban = call.keys()[1];
     Charge charge = call.charge(0);
@@ -316,8 +322,8 @@ public final class RedisStore implements LimitStore {
           return ask(value, call.planOfRules(mode), call.arguments()[1], time)
               .thenCompose(
                   found -> {
-                    DecideReply reply = read(call.join(found, rest), call);
-                    return mode == Mode.ACQUIRE && asksBan && !reply.admits(0)
+                    ChargeReply[] reply = read(call.join(found, rest), call);
+                    return mode == Mode.ACQUIRE && asksBan && !reply[0].admits()
                         ? askBan(ban, call.planOfBan(Mode.ACQUIRE), time)
                             .thenApply(begun -> read(call.join(found, begun), call))
                         : CompletableFuture.completedFuture(reply);
@@ -329,10 +335,10 @@ public final class RedisStore implements LimitStore {
     return ask(key, plan, new byte[0], time)
         .thenApply(
             reply -> {
-              if (!DecideReply.isOfBan(reply)) {
+              if (!ChargeReply.isOfBan(reply)) {
                 nodes.renew(key);
               }
-              return DecideReply.banMicros(reply);
+              return ChargeReply.banMicros(reply);
             });
   }
 
@@ -341,10 +347,10 @@ public final class RedisStore implements LimitStore {
     return new ScriptCall<byte[]>(
             nodes, decide, ScriptOutputType.VALUE, new byte[][] {key}, arguments, time)
         .start()
-        .thenApply(DecideReply::requireSome);
+        .thenApply(reply -> reply == null ? new byte[0] : reply);
   }
 
-  private DecideReply read(byte @Nullable [] bytes, EncodedCall call) {
+  private ChargeReply[] read(byte @Nullable [] bytes, EncodedCall call) {
     try {
       return call.read(bytes);
     } catch (StoreException strange) {
@@ -498,9 +504,9 @@ public final class RedisStore implements LimitStore {
   }
 
   /** Each check writes a short value, which expires after a second. */
-  private CompletionStage<DecideReply> decideHealth(byte[] key) {
+  private CompletionStage<ChargeReply[]> decideHealth(byte[] key) {
     return decide(
-        EncodedCall.of(HEALTH, Mode.ACQUIRE, own -> key, encoded::get),
+        EncodedCall.of(HEALTH, Mode.ACQUIRE, own -> key, stacks),
         ScriptCall.Time.of(settings.deadline(), settings));
   }
 

@@ -19,7 +19,6 @@ import io.netty.util.Timeout;
 import io.netty.util.TimerTask;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -38,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  * stays there when its time is over, and its reply is late; a command that was not is withdrawn and
  * never runs.
  */
-final class ScriptCall<T> extends CompletableFuture<@Nullable T>
+class ScriptCall<T> extends CompletableFuture<@Nullable T>
     implements TimerTask, TimedCommand.Waiter {
 
   /** The most redirects of one call. */
@@ -50,16 +49,19 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   private final byte[][] keys;
   private final Time time;
 
-  /** Replaced once, if the time of a key is outside of those that the plans have. */
-  private byte[][] arguments;
+  /**
+   * Those of the call if null. Replaced once, if the time of a key is outside of those that the
+   * plans have.
+   */
+  private byte @Nullable [][] arguments;
 
   private boolean hasMovedPeriods;
 
-  /** A decision that may share a command with others. */
-  private @Nullable EncodedCall decision;
+  /** The call that the script decides. */
+  private final @Nullable EncodedCall call;
 
-  /** The call of which this is the decision. */
-  private @Nullable EncodedCall call;
+  /** Whether the call may still share a command with others. */
+  private boolean shares;
 
   /** The node to which the script is sent. */
   private volatile ConnectionSource node;
@@ -72,7 +74,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   /** Guarded by this object; created only if it is needed. */
   private @Nullable CompletableFuture<@Nullable T> late;
 
-  private volatile @Nullable RedisFuture<T> command;
+  private volatile @Nullable RedisFuture<?> command;
   private volatile @Nullable Timeout timeout;
 
   /**
@@ -80,6 +82,9 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
    * not time the command.
    */
   private volatile boolean timesRedis;
+
+  /** Whether the call has failed. Guarded by this object. */
+  private boolean ended;
 
   private volatile long budgetNanos;
   private int redirects;
@@ -95,20 +100,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
       byte[][] keys,
       byte[][] arguments,
       Time time) {
-    this.nodes = nodes;
-    this.node = nodes.connections;
-    this.script = script;
-    this.output = output;
-    this.keys = keys;
-    this.arguments = arguments;
-    this.time = time;
-  }
-
-  /** The script of a decision. */
-  static ScriptCall<byte[]> of(RedisNodes nodes, RedisScript script, EncodedCall call, Time time) {
-    ScriptCall<byte[]> decides = of(nodes, script, call, call.keys(), call.arguments(), time);
-    decides.decision = call.mayShare() ? call : null;
-    return decides;
+    this(nodes, script, output, null, keys, arguments, time);
   }
 
   /**
@@ -117,17 +109,53 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
    * @param keys those of the call among them
    * @param arguments those of the call, then others
    */
-  static ScriptCall<byte[]> of(
+  ScriptCall(
       RedisNodes nodes,
       RedisScript script,
       EncodedCall call,
       byte[][] keys,
       byte[][] arguments,
       Time time) {
-    ScriptCall<byte[]> decides =
-        new ScriptCall<>(nodes, script, ScriptOutputType.VALUE, keys, arguments, time);
-    decides.call = call;
-    return decides;
+    this(nodes, script, ScriptOutputType.VALUE, call, keys, arguments, time);
+  }
+
+  /** The script of a decision. */
+  ScriptCall(RedisNodes nodes, RedisScript script, EncodedCall call, Time time) {
+    this(nodes, script, ScriptOutputType.VALUE, call, call.keys(), null, time);
+    this.shares = call.mayShare();
+  }
+
+  private ScriptCall(
+      RedisNodes nodes,
+      RedisScript script,
+      ScriptOutputType output,
+      @Nullable EncodedCall call,
+      byte[][] keys,
+      byte @Nullable [][] arguments,
+      Time time) {
+    this.nodes = nodes;
+    this.node = nodes.connections;
+    this.script = script;
+    this.output = output;
+    this.call = call;
+    this.keys = keys;
+    this.arguments = arguments;
+    this.time = time;
+  }
+
+  /**
+   * Makes the result of a reply.
+   *
+   * @throws StoreException if the reply is strange; it is then the result
+   */
+  @SuppressWarnings("unchecked") // the reply is of the output type
+  @Nullable T read(@Nullable Object reply) {
+    return (T) reply;
+  }
+
+  /** What is to be the result instead of a failure; null for the failure itself. */
+  @Nullable CompletionStage<T> instead(StoreException failure) {
+    return null;
   }
 
   /** Sends the script to the node that has its keys, unless its breaker is open. */
@@ -168,7 +196,9 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     node = to;
     period = admitted;
     sentAsText = false;
-    record();
+    if (call != null && call.hasPast()) {
+      record(call);
+    }
     send();
   }
 
@@ -176,11 +206,11 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
    * Records past units before the decision, on its connection. They go with a call that the breaker
    * has admitted, and do not concern it. Nothing waits for them.
    */
-  private void record() {
-    for (byte[][] past : call == null ? List.<byte[][]>of() : call.takeRecords()) {
-      byte[][] arguments = Arrays.copyOfRange(past, 1, past.length);
+  private void record(EncodedCall decided) {
+    for (byte[][] past : decided.takeRecords()) {
+      byte[][] own = Arrays.copyOfRange(past, 1, past.length);
       byte[][] key = {past[0]};
-      ScriptCall<T> records = new ScriptCall<>(nodes, script, output, key, arguments, time.again());
+      ScriptCall<T> records = new ScriptCall<>(nodes, script, output, key, own, time.again());
       records.node = node;
       records.commands = commands;
       records.send();
@@ -202,15 +232,17 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     }
   }
 
-  @SuppressWarnings("unchecked") // a decision returns bytes
-  private RedisFuture<T> evalsha(RedisClusterAsyncCommands<byte[], byte[]> to) {
-    RedisFuture<byte[]> shared = decision == null ? null : TimedCommand.send(decision, to);
-    return shared != null
-        ? (RedisFuture<T>) shared
-        : to.evalsha(script.sha(), output, keys, arguments);
+  private RedisFuture<?> evalsha(RedisClusterAsyncCommands<byte[], byte[]> to) {
+    RedisFuture<?> shared = shares && call != null ? TimedCommand.send(call, to) : null;
+    return shared != null ? shared : to.evalsha(script.sha(), output, keys, arguments());
   }
 
-  private void follow(RedisFuture<T> sent) {
+  private byte[][] arguments() {
+    byte[][] own = arguments;
+    return own == null ? requireNonNull(call).arguments() : own;
+  }
+
+  private void follow(RedisFuture<?> sent) {
     command = sent;
     budgetNanos = time.leftNanos();
     if (sent instanceof TimedCommand<?, ?, ?> timed) {
@@ -244,39 +276,49 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     }
   }
 
-  private void answered(@Nullable T reply, @Nullable Throwable failure) {
+  private void answered(@Nullable Object reply, @Nullable Throwable failure) {
     if (failure != null && RedisFailures.isCrossSlot(RedisFailures.unwrap(failure))) {
       nodes.divideBySlot();
     }
     if (failure == null) {
-      if (isDone()) {
-        late().complete(reply);
-      } else {
+      if (!isDone()) {
         stopTimer();
         spend();
         period.answered();
-        if (!complete(reply)) { // the time was over just now
-          late().complete(reply);
-        }
       }
+      answered(reply);
     } else if (failure instanceof RedisNoScriptException && !sentAsText && !isDone()) {
       sentAsText = true;
       spend();
       try {
-        follow(requireNonNull(commands).eval(script.text(), output, keys, arguments));
+        follow(requireNonNull(commands).eval(script.text(), output, keys, arguments()));
       } catch (RuntimeException notSent) {
         fail(notSent);
       }
     } else if (!isDone() && isOfOthersToo(failure)) {
-      decision = null; // alone from now on: another key of the command may be the reason
+      shares = false; // alone from now on: another key of the command may be the reason
       spend();
       send();
     } else if (!isDone() && movesPeriods(failure)) {
-      decision = null;
+      shares = false;
       spend();
       send();
     } else if (isDone() || !redirected(failure)) {
       fail(failure);
+    }
+  }
+
+  /** Completes this call, or {@link #late} if its time is over. */
+  private void answered(@Nullable Object reply) {
+    try {
+      T result = read(reply);
+      if (isDone() || !complete(result)) {
+        late().complete(result);
+      }
+    } catch (RuntimeException strange) {
+      if (isDone() || !completeExceptionally(strange)) {
+        late().completeExceptionally(strange);
+      }
     }
   }
 
@@ -303,8 +345,9 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
     }
     hasMovedPeriods = true;
     byte[][] moved = call.argumentsAt(micros.getAsLong());
-    arguments = arguments.clone(); // there may be more behind those of the call
-    System.arraycopy(moved, 0, arguments, 0, moved.length);
+    byte[][] all = arguments().clone(); // there may be more behind those of the call
+    System.arraycopy(moved, 0, all, 0, moved.length);
+    arguments = all;
     return true;
   }
 
@@ -335,6 +378,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
       return false;
     }
     redirects++;
+    shares = false; // a command is sent once
     spend();
     period.answered();
     period = Breaker.UNCONCERNED;
@@ -391,8 +435,26 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   }
 
   private void end(StoreException failure) {
+    synchronized (this) { // the timer may run meanwhile
+      if (ended) {
+        return;
+      }
+      ended = true;
+    }
     noteFailureOf(node);
-    completeExceptionally(failure);
+    CompletionStage<T> other = instead(failure);
+    if (other == null) {
+      completeExceptionally(failure);
+      return;
+    }
+    other.whenComplete(
+        (result, failed) -> {
+          if (failed == null) {
+            complete(result);
+          } else {
+            completeExceptionally(failed);
+          }
+        });
   }
 
   @Override
@@ -458,7 +520,7 @@ final class ScriptCall<T> extends CompletableFuture<@Nullable T>
   }
 
   private void cancelCommand() {
-    RedisFuture<T> sent = command;
+    RedisFuture<?> sent = command;
     if (sent != null) {
       sent.cancel(false);
     }

@@ -13,6 +13,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Step;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Verdict;
+import io.limiter.core.redis.connection.RedisFailures;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisFixture;
@@ -170,7 +171,7 @@ class BatchDifferentialTest {
                         known.duplicate(),
                         known.ban(),
                         known.delay())
-                    : new Answer.Failed(String.valueOf(failure.getCause())))
+                    : new Answer.Failed(String.valueOf(RedisFailures.unwrap(failure))))
         .join();
   }
 }

@@ -10,7 +10,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.Reservation;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
-import io.limiter.core.redis.wire.DecideReply;
+import io.limiter.core.redis.wire.ChargeReply;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
@@ -52,7 +52,7 @@ class RedisReservationTest {
     var verdict = store.decide(request, Mode.ACQUIRE);
     ByteBuffer reply = ByteBuffer.allocate(29 * times.length);
     for (double time : times) {
-      reply.put((byte) DecideReply.ADMITTED).putDouble(time).putDouble(0).putInt(3).putDouble(1);
+      reply.put((byte) ChargeReply.ADMITTED).putDouble(time).putDouble(0).putInt(3).putDouble(1);
     }
     redis.sent(redis.sent().size() - 1).complete(reply.array());
     return verdict.toCompletableFuture().join().reservation();

@@ -38,7 +38,7 @@ final class DecisionBatch extends Command<byte[], byte[], List<Object>> {
     super(
         CommandType.EVALSHA,
         new Replies(parts.size()),
-        batching.together(parts.stream().map(part -> (EncodedCall) part.getArgs()).toList()));
+        batching.together(parts.stream().map(part -> (EncodedCall) part.getDelegate()).toList()));
     this.parts = parts;
     this.ended = ended;
   }

@@ -3,11 +3,7 @@ package io.limiter.core.redis.connection;
 
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lettuce.core.codec.ByteArrayCodec;
-import io.lettuce.core.output.ValueOutput;
 import io.lettuce.core.protocol.AsyncCommand;
-import io.lettuce.core.protocol.Command;
-import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.protocol.CommandWrapper;
 import io.lettuce.core.protocol.RedisCommand;
 import io.limiter.core.redis.wire.EncodedCall;
@@ -91,10 +87,7 @@ public final class TimedCommand<K, V, T> extends AsyncCommand<K, V, T> {
     if (!(commands instanceof AsyncClient.TimedCommandsApi<byte[], byte[]> timed)) {
       return null;
     }
-    TimedCommand<byte[], byte[], byte[]> command =
-        new TimedCommand<>(
-            new Command<>(
-                CommandType.EVALSHA, new ValueOutput<>(ByteArrayCodec.INSTANCE), decision));
+    TimedCommand<byte[], byte[], byte[]> command = new TimedCommand<>(decision);
     RedisCommand<byte[], byte[], byte[]> unused = timed.getStatefulConnection().dispatch(command);
     return command;
   }

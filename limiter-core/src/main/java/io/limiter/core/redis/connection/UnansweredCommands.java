@@ -129,7 +129,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
       return;
     }
     TimedCommand<?, ?, ?> timed = TimedCommand.of(message);
-    if (timed != null && timed.getArgs() instanceof EncodedCall decision && joins) {
+    if (timed != null && timed.getDelegate() instanceof EncodedCall decision && joins) {
       collect(context, timed, decision, promise);
       return;
     }
@@ -199,7 +199,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   }
 
   private static EncodedCall decision(TimedCommand<byte[], byte[], byte[]> collected) {
-    return (EncodedCall) collected.getArgs();
+    return (EncodedCall) collected.getDelegate();
   }
 
   private void sendAtTheEnd(ChannelHandlerContext context) {
@@ -216,9 +216,16 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     if (collected.isEmpty()) {
       return;
     }
+    collectedMicros = 0;
+    if (collected.size() == 1) {
+      TimedCommand<byte[], byte[], byte[]> alone = collected.remove(0);
+      if (isSent(context, alone)) {
+        var unused = context.write(alone, alone.promise());
+      }
+      return;
+    }
     List<TimedCommand<byte[], byte[], byte[]>> sent = collected;
     collected = new ArrayList<>();
-    collectedMicros = 0;
     sent.removeIf(one -> !isSent(context, one));
     if (sent.size() == 1) {
       var unused = context.write(sent.get(0), sent.get(0).promise());

@@ -8,6 +8,7 @@ import io.netty.buffer.ByteBuf;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 
@@ -63,9 +64,9 @@ public final class DecisionBatching {
       layout.write(call.size());
       layout.write(call.keys().length);
       for (int c = 0; c < call.size(); c++) {
-        layout.write(number(plans, call.arguments()[2 * c], call.arguments()[2 * c + 1]));
+        layout.write(number(plans, call.plan(c), call.ttl(c)));
       }
-      keys.addAll(List.of(call.keys()));
+      keys.addAll(Arrays.asList(call.keys()));
     }
     List<byte[]> all = new ArrayList<>(3 + keys.size() + plans.size());
     all.add(batchSha);

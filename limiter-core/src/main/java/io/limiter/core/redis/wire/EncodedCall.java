@@ -5,11 +5,16 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.codec.ByteArrayCodec;
-import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.output.CommandOutput;
+import io.lettuce.core.output.ValueOutput;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandType;
 import io.limiter.core.Charge;
+import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.StateKey;
+import io.limiter.core.StoreException;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.Mode;
 import io.netty.buffer.ByteBuf;
@@ -23,26 +28,28 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call, or some charges of one, in the encoding of {@code decide.lua}. It is also the arguments
- * of the EVALSHA with which the call is sent alone, although it may share one with others.
+ * A call, or some charges of one, in the encoding of {@code decide.lua}. It is also the EVALSHA
+ * with which the call is sent alone, although it may share one with others.
  */
-public final class EncodedCall extends CommandArgs<byte[], byte[]> {
+public final class EncodedCall extends Command<byte[], byte[], byte[]> {
 
   /** The number of units of one call that take Redis another microsecond. */
   private static final int COSTS_A_MICRO = 50;
 
-  private final Function<StateKey, byte[]> names;
-  private final @Nullable DecisionBatching batching;
+  private static final int[] ALL = {};
+
+  private final LimitRequest request;
+
+  /** The indexes of the charges in the request; empty if the call has all of them. */
+  private final int[] part;
+
   private final Mode mode;
-  private final Charge[] charges;
   private final EncodedStack[] stacks;
-  private final List<PastCharge> past;
+
+  /** The key of each charge, followed by that of its ban, if it has one. */
   private final byte[][] keys;
-  private final byte[][] arguments;
 
-  /** The index of the key of each charge; followed by that of its ban, if it has one. */
-  private final int[] firstKeys;
-
+  private final @Nullable DecisionBatching batching;
   private final int micros;
   private final int slot;
 
@@ -50,45 +57,24 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
   private final long leaseMicros;
 
   private EncodedCall(
-      Function<StateKey, byte[]> names,
-      @Nullable DecisionBatching batching,
+      LimitRequest request,
+      int[] part,
       Mode mode,
-      Charge[] charges,
       EncodedStack[] stacks,
-      List<PastCharge> past,
+      byte[][] keys,
+      @Nullable DecisionBatching batching,
       long leaseMicros) {
-    super(ByteArrayCodec.INSTANCE);
-    this.names = names;
-    this.batching = batching;
+    super(CommandType.EVALSHA, null);
+    this.request = request;
+    this.part = part;
     this.mode = mode;
-    this.charges = charges;
     this.stacks = stacks;
-    this.past = past;
-    this.firstKeys = new int[charges.length];
-    int count = 0;
-    for (int i = 0; i < charges.length; i++) {
-      firstKeys[i] = count;
-      count += stacks[i].bans() ? 2 : 1;
-    }
-    this.keys = new byte[count][];
+    this.keys = keys;
+    this.batching = batching;
     this.leaseMicros = leaseMicros;
-    this.arguments = new byte[2 * charges.length + (leaseMicros > 0 ? 1 : 0)][];
     int sum = 0;
-    for (int i = 0; i < charges.length; i++) {
-      StateKey key = charges[i].key();
-      keys[firstKeys[i]] = names.apply(key);
-      if (stacks[i].bans()) {
-        keys[firstKeys[i] + 1] = names.apply(key.ban());
-      }
-      arguments[2 * i] =
-          leaseMicros > 0
-              ? stacks[i].argumentOfLease(charges[i].cost())
-              : stacks[i].argument(mode, charges[i]);
-      arguments[2 * i + 1] = stacks[i].ttl();
-      sum += stacks[i].micros() + charges[i].cost() / COSTS_A_MICRO;
-    }
-    if (leaseMicros > 0) {
-      arguments[2 * charges.length] = ascii(Long.toString(-leaseMicros));
+    for (int i = 0; i < stacks.length; i++) {
+      sum += stacks[i].micros() + charge(i).cost() / COSTS_A_MICRO;
     }
     this.micros = sum;
     this.slot = batching != null && batching.bySlot.getAsBoolean() ? SlotHash.getSlot(keys[0]) : 0;
@@ -114,9 +100,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
       long leaseMicros,
       Function<StateKey, byte[]> names,
       Function<RuleStack, EncodedStack> encoded) {
-    Charge[] charges = {request.charge(0)};
-    EncodedStack[] stacks = {encoded.apply(charges[0].stack())};
-    return new EncodedCall(names, null, Mode.ACQUIRE, charges, stacks, request.past(), leaseMicros);
+    return of(request, Mode.ACQUIRE, names, encoded, null, leaseMicros);
   }
 
   /**
@@ -129,24 +113,59 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
       Function<StateKey, byte[]> names,
       Function<RuleStack, EncodedStack> encoded,
       @Nullable DecisionBatching batching) {
-    Charge[] charges = new Charge[request.size()];
-    EncodedStack[] stacks = new EncodedStack[charges.length];
-    for (int i = 0; i < charges.length; i++) {
-      charges[i] = request.charge(i);
-      stacks[i] = encoded.apply(charges[i].stack());
-    }
-    return new EncodedCall(names, batching, mode, charges, stacks, request.past(), 0);
+    return of(request, mode, names, encoded, batching, 0);
   }
 
-  /** Returns a call with only these charges, in this order. */
-  public EncodedCall part(int[] indexes, Mode partMode) {
-    Charge[] some = new Charge[indexes.length];
-    EncodedStack[] theirs = new EncodedStack[indexes.length];
-    for (int i = 0; i < indexes.length; i++) {
-      some[i] = charges[indexes[i]];
-      theirs[i] = stacks[indexes[i]];
+  private static EncodedCall of(
+      LimitRequest request,
+      Mode mode,
+      Function<StateKey, byte[]> names,
+      Function<RuleStack, EncodedStack> encoded,
+      @Nullable DecisionBatching batching,
+      long leaseMicros) {
+    EncodedStack[] stacks = new EncodedStack[request.size()];
+    int count = stacks.length;
+    for (int i = 0; i < stacks.length; i++) {
+      stacks[i] = encoded.apply(request.charge(i).stack());
+      count += stacks[i].bans() ? 1 : 0;
     }
-    return new EncodedCall(names, batching, partMode, some, theirs, past, 0);
+    byte[][] keys = new byte[count][];
+    int next = 0;
+    for (int i = 0; i < stacks.length; i++) {
+      StateKey key = request.charge(i).key();
+      keys[next++] = names.apply(key);
+      if (stacks[i].bans()) {
+        keys[next++] = names.apply(key.ban());
+      }
+    }
+    return new EncodedCall(request, ALL, mode, stacks, keys, batching, leaseMicros);
+  }
+
+  /** Returns a call with only these charges of this whole call, in this order. */
+  public EncodedCall part(int[] indexes, Mode partMode) {
+    EncodedStack[] theirs = new EncodedStack[indexes.length];
+    List<byte[]> names = new ArrayList<>();
+    for (int i = 0; i < indexes.length; i++) {
+      theirs[i] = stacks[indexes[i]];
+      int first = firstKey(indexes[i]);
+      names.addAll(Arrays.asList(keys).subList(first, first + (theirs[i].bans() ? 2 : 1)));
+    }
+    byte[][] some = names.toArray(byte[][]::new);
+    return new EncodedCall(request, indexes, partMode, theirs, some, batching, 0);
+  }
+
+  /** The index of the key of a charge. */
+  private int firstKey(int charge) {
+    int index = 0;
+    for (int i = 0; i < charge; i++) {
+      index += stacks[i].bans() ? 2 : 1;
+    }
+    return index;
+  }
+
+  /** Whether there are past units to be recorded; none while Redis answers. */
+  public boolean hasPast() {
+    return !request.past().isEmpty();
   }
 
   /**
@@ -154,16 +173,13 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
    * then the arguments of {@code decide.lua}.
    */
   public List<byte[][]> takeRecords() {
-    if (past.isEmpty()) {
-      return List.of(); // while Redis answers
-    }
     List<byte[][]> records = new ArrayList<>();
-    for (PastCharge some : past) {
-      for (int c = 0; c < charges.length; c++) {
-        if (charges[c].key().equals(some.charge().key()) && some.take()) {
+    for (PastCharge some : request.past()) {
+      for (int c = 0; c < stacks.length; c++) {
+        if (charge(c).key().equals(some.charge().key()) && some.take()) {
           records.add(
               new byte[][] {
-                keys[firstKeys[c]],
+                key(c),
                 stacks[c].argumentOfRules(Mode.RECORD, some.charge()),
                 stacks[c].ttlOfRecord(),
                 ascii(Long.toString(Math.max(1, MICROSECONDS.convert(some.age()))))
@@ -175,11 +191,11 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
   }
 
   public int size() {
-    return charges.length;
+    return stacks.length;
   }
 
   public Charge charge(int index) {
-    return charges[index];
+    return request.charge(part.length == 0 ? index : part[index]);
   }
 
   EncodedStack stack(int charge) {
@@ -202,12 +218,32 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
 
   /** The key of a charge. */
   public byte[] key(int charge) {
-    return keys[firstKeys[charge]];
+    return keys[firstKey(charge)];
   }
 
   /** The arguments after the keys. */
   public byte[][] arguments() {
+    byte[][] arguments = new byte[2 * stacks.length + (leaseMicros > 0 ? 1 : 0)][];
+    for (int i = 0; i < stacks.length; i++) {
+      arguments[2 * i] = plan(i);
+      arguments[2 * i + 1] = ttl(i);
+    }
+    if (leaseMicros > 0) {
+      arguments[2 * stacks.length] = ascii(Long.toString(-leaseMicros));
+    }
     return arguments;
+  }
+
+  /** The plan of a charge; often the same object for equal plans. */
+  byte[] plan(int charge) {
+    return leaseMicros > 0
+        ? stacks[charge].argumentOfLease(charge(charge).cost())
+        : stacks[charge].argument(mode, charge(charge));
+  }
+
+  /** The time to live of the key of a charge. */
+  byte[] ttl(int charge) {
+    return stacks[charge].ttl();
   }
 
   /**
@@ -215,9 +251,9 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
    * fixed-window.lua}.
    */
   public byte[][] argumentsAt(long micros) {
-    byte[][] others = arguments.clone();
+    byte[][] others = arguments();
     for (int i = 0; i < stacks.length; i++) {
-      others[2 * i] = stacks[i].argumentAt(micros, arguments[2 * i]);
+      others[2 * i] = stacks[i].argumentAt(micros, others[2 * i]);
     }
     return others;
   }
@@ -242,12 +278,12 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
    * are asked one after the other, by {@link #planOfRules} and {@link #planOfBan}.
    */
   public boolean isOneWithBan() {
-    return charges.length == 1 && stacks[0].bans();
+    return stacks.length == 1 && stacks[0].bans();
   }
 
   /** The plan of the only charge without its ban. */
   public byte[] planOfRules(Mode asked) {
-    return stacks[0].argumentOfRules(asked, charges[0]);
+    return stacks[0].argumentOfRules(asked, charge(0));
   }
 
   /** A plan that asks for the ban of the only charge, or counts a violation. */
@@ -260,7 +296,7 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
     byte[] joined = Arrays.copyOf(ofRules, ofRules.length + Double.BYTES);
     ByteBuffer.wrap(joined).putDouble(ofRules.length, banMicros);
     if (banMicros > 0) {
-      joined[0] = DecideReply.BANNED;
+      joined[0] = ChargeReply.BANNED;
     }
     return joined;
   }
@@ -288,39 +324,55 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
         || theirMicros + micros > DecisionBatching.MAX_MICROS;
   }
 
+  /** Created once the call is sent alone. */
   @Override
-  public int count() {
-    return 2 + keys.length + arguments.length;
+  public CommandOutput<byte[], byte[], byte[]> getOutput() {
+    if (output == null) {
+      output = new ValueOutput<>(ByteArrayCodec.INSTANCE);
+    }
+    return output;
   }
 
   @Override
   public void encode(ByteBuf buffer) {
-    write(buffer, sha());
-    write(buffer, ascii(Integer.toString(keys.length)));
+    begin(buffer, 3 + keys.length + 2 * stacks.length);
+    write(buffer, Objects.requireNonNull(batching, "a call that goes alone").sha);
+    write(buffer, keys.length);
     for (byte[] key : keys) {
       write(buffer, key);
     }
-    for (byte[] argument : arguments) {
-      write(buffer, argument);
+    for (int i = 0; i < stacks.length; i++) {
+      write(buffer, plan(i));
+      write(buffer, ttl(i));
     }
   }
 
-  /** Contains no key. */
-  @Override
-  public String toCommandString() {
-    return new String(sha(), StandardCharsets.US_ASCII);
-  }
-
-  private byte[] sha() {
-    return Objects.requireNonNull(batching, "a call that goes alone").sha;
+  /** Writes the head and the name of an EVALSHA of so many words. */
+  private static void begin(ByteBuf buffer, int words) {
+    writeLine(buffer, '*', words);
+    write(buffer, CommandType.EVALSHA.getBytes());
   }
 
   /** Writes one argument of a command. */
   static void write(ByteBuf buffer, byte[] argument) {
-    buffer.writeByte('$');
-    writeNumber(buffer, argument.length);
-    buffer.writeByte('\r').writeByte('\n');
+    writeLine(buffer, '$', argument.length);
     buffer.writeBytes(argument);
+    buffer.writeByte('\r').writeByte('\n');
+  }
+
+  private static void write(ByteBuf buffer, int number) {
+    int digits = 1;
+    for (int rest = number; rest >= 10; rest /= 10) {
+      digits++;
+    }
+    writeLine(buffer, '$', digits);
+    writeNumber(buffer, number);
+    buffer.writeByte('\r').writeByte('\n');
+  }
+
+  private static void writeLine(ByteBuf buffer, char type, int number) {
+    buffer.writeByte(type);
+    writeNumber(buffer, number);
     buffer.writeByte('\r').writeByte('\n');
   }
 
@@ -351,7 +403,25 @@ public final class EncodedCall extends CommandArgs<byte[], byte[]> {
     return length;
   }
 
-  public DecideReply read(byte @Nullable [] reply) {
-    return DecideReply.of(this, reply);
+  /**
+   * Reads the reply to each charge.
+   *
+   * @throws StoreException if it does not {@linkplain #fits fit}, or if its numbers are impossible
+   */
+  public ChargeReply[] read(byte @Nullable [] reply) {
+    if (reply == null || !fits(reply)) {
+      throw new StoreException(
+          FailureReason.ERROR,
+          "Redis replied to a decision with %s bytes instead of %s"
+              .formatted(reply == null ? "no" : reply.length, replyLength()),
+          null);
+    }
+    ChargeReply[] charges = new ChargeReply[stacks.length];
+    int offset = 0;
+    for (int c = 0; c < charges.length; c++) {
+      charges[c] = new ChargeReply(this, c, reply, offset);
+      offset += stacks[c].replyLength();
+    }
+    return charges;
   }
 }

@@ -106,14 +106,14 @@ final class EncodedCells {
    * @param leaseMicros for how long the units of a lease may be spent; 0 if the call takes no lease
    */
   CellReadout[] read(
-      ByteBuffer reply, int offset, long nowMicros, Mode mode, int cost, long leaseMicros) {
+      byte[] reply, int offset, long nowMicros, Mode mode, int cost, long leaseMicros) {
     CellReadout[] readouts = new CellReadout[rules.size()];
     int at = offset;
     for (int r = 0; r < readouts.length; r++) {
       Rule rule = rules.get(r);
       double[] values = new double[neverUsed[r].size()];
       for (int n = 0; n < values.length; n++) {
-        double number = reply.getDouble(at + 8 * n);
+        double number = ChargeReply.number(reply, at + 8 * n);
         values[n] = rule instanceof CustomRule ? ChargeReply.finite(number) : number;
       }
       at += 8 * values.length;

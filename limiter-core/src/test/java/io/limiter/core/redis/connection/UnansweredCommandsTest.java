@@ -3,10 +3,8 @@ package io.limiter.core.redis.connection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;
-import io.lettuce.core.output.ValueOutput;
 import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandType;
@@ -22,8 +20,10 @@ import io.limiter.core.redis.wire.DecisionBatching;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
+import io.limiter.core.util.BoundedCache;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -390,18 +390,14 @@ class UnansweredCommandsTest {
   }
 
   private List<TimedCommand<byte[], byte[], byte[]>> decisions(int number, LimitRequest request) {
-    EncodedCall call =
-        EncodedCall.of(
-            request,
-            Mode.ACQUIRE,
-            RedisSettings.defaults()::name,
-            stack -> new EncodedStack(stack, List.of(), () -> 0),
-            BATCHING);
+    BoundedCache<RuleStack, EncodedStack> stacks =
+        new BoundedCache<>(1, stack -> new EncodedStack(stack, List.of(), () -> 0));
     List<TimedCommand<byte[], byte[], byte[]>> decisions = new ArrayList<>();
     for (int i = 0; i < number; i++) {
       TimedCommand<byte[], byte[], byte[]> decision =
           new TimedCommand<>(
-              new Command<>(CommandType.EVALSHA, new ValueOutput<>(ByteArrayCodec.INSTANCE), call));
+              EncodedCall.of(
+                  request, Mode.ACQUIRE, RedisSettings.defaults()::name, stacks::get, BATCHING));
       decision.awaitedBy(waiting(1_000, 2_000));
       var unused = turn().write(decision);
       decisions.add(decision);

@@ -53,7 +53,7 @@ class ReplyNumbersFuzzTest {
   private static final Duration MINUTE = Duration.ofMinutes(1);
   private static final double NOW = 1.7e15;
   private static final byte[] STATUSES = {
-    DecideReply.ADMITTED, DecideReply.ADMITTED, DecideReply.LIMITED, DecideReply.BANNED
+    ChargeReply.ADMITTED, ChargeReply.ADMITTED, ChargeReply.LIMITED, ChargeReply.BANNED
   };
   private static final double[] STRANGE = {
     0,
@@ -173,7 +173,7 @@ class ReplyNumbersFuzzTest {
     boolean admits = true;
     int at = 0;
     for (Charge charge : call.allCharges()) {
-      admits &= reply[at] == DecideReply.ADMITTED;
+      admits &= reply[at] == ChargeReply.ADMITTED;
       at += length(charge);
     }
     return admits;
