@@ -12,7 +12,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DynamicTest;
@@ -49,6 +53,12 @@ class DocsIT {
           "demo.md", Set.of("shell"),
           "CONTRIBUTING.md", Set.of("shell"));
 
+  private static final Pattern TYPE_NAME = Pattern.compile("\\b[A-Z]\\w*");
+
+  /** As the lists of the public API have it. */
+  private static final Pattern DECLARED_TYPE =
+      Pattern.compile("(?:[a-z]+ )*(?:class|record|enum|@?interface) (\\w+)(?!\\.)\\b");
+
   private static final Map<String, DocsServer> SERVERS = new ConcurrentHashMap<>();
 
   @AfterAll
@@ -69,6 +79,48 @@ class DocsIT {
                         assertThat(sources.have(snippet.text()))
                             .as("'%s' is in a source of %s or %s", snippet.text(), EXAMPLES, KIT)
                             .isTrue()));
+  }
+
+  /** Before a snippet uses a type, or in its imports: readers have to import it, too. */
+  @Test
+  void packagesOfTypesAreNamed() throws IOException {
+    Map<String, String> packages = packagesOfPublicTypes();
+    Set<String> unnamed = new TreeSet<>();
+    for (Path page : pages()) {
+      String text = Files.readString(page);
+      for (Snippet snippet : Snippet.of(page)) {
+        String read = text.substring(0, text.indexOf(snippet.text()) + snippet.text().length());
+        TYPE_NAME
+            .matcher(snippet.language().equals("java") ? snippet.text() : "")
+            .results()
+            .map(MatchResult::group)
+            .filter(packages::containsKey)
+            .filter(type -> !isNamed(read, packages.get(type), type))
+            .forEach(type -> unnamed.add(snippet.where() + ": " + packages.get(type) + "." + type));
+      }
+    }
+    assertThat(unnamed).isEmpty();
+  }
+
+  private static boolean isNamed(String read, String name, String type) {
+    return Stream.of("`" + name + "`", "import " + name + ".*;", name + "." + type)
+        .anyMatch(read::contains);
+  }
+
+  private static Map<String, String> packagesOfPublicTypes() throws IOException {
+    Map<String, String> packages = new HashMap<>();
+    for (String module : List.of("limiter-core", "limiter-micronaut", "limiter-test")) {
+      String name = "";
+      for (String line : Files.readAllLines(ROOT.resolve("docs/api/" + module + ".txt"))) {
+        Matcher type = DECLARED_TYPE.matcher(line);
+        if (line.startsWith("package ")) {
+          name = line.substring("package ".length());
+        } else if (type.lookingAt()) {
+          packages.put(type.group(1), name);
+        }
+      }
+    }
+    return packages;
   }
 
   @Tag("matrix")

@@ -38,11 +38,12 @@ final class DocumentedSources {
   }
 
   /**
-   * Whether some file has this snippet, however it is laid out; an ellipsis stands for anything.
+   * Whether some file has this snippet, however it is laid out; an ellipsis stands for anything,
+   * and an import of all types of a package for some of them.
    */
   boolean have(String snippet) {
     String pattern =
-        Arrays.stream(bare(snippet).split("…", -1))
+        Arrays.stream(bare(snippet).replace(".*;", ".…").split("…", -1))
             .map(Pattern::quote)
             .reduce((one, other) -> one + ".*?" + other)
             .orElseThrow();
