@@ -91,7 +91,7 @@ class RedisIdempotencyStoreTest implements IdempotencyStoreContract {
     assertLives(MINUTE);
   }
 
-  /** As docs/redis-state.md says. */
+  /** As idempotency.lua describes it. */
   @Test
   void aValueHasTheDocumentedLayout() {
     Claim first = claimed();
