@@ -9,8 +9,6 @@ import io.micronaut.http.annotation.QueryValue;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
 import jakarta.inject.Singleton;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 
 /** Calls a limited bean, which is not a route. */
 @Controller
@@ -29,21 +27,11 @@ class BookController {
     String find(String author) {
       return "found";
     }
-
-    @RateRule(count = 10, time = 60, limitType = LimitType.GLOBAL)
-    CompletionStage<String> findLater(String author) {
-      return CompletableFuture.completedFuture("found");
-    }
   }
 
   @Get("/books")
   @ExecuteOn(TaskExecutors.BLOCKING)
   String books(@QueryValue String author) {
     return library.find(author);
-  }
-
-  @Get("/books/later")
-  CompletionStage<String> booksLater(@QueryValue String author) {
-    return library.findLater(author);
   }
 }

@@ -6,12 +6,9 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Reservation;
-import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.ConcurrencyLimitRule;
-import io.limiter.core.rule.Counting;
-import io.limiter.core.rule.SlidingWindowLogRule;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -47,38 +44,10 @@ final class EndingsFromCode {
             });
   }
 
-  static void signIn(Limiter limiter, String name, boolean correct) {
-    Policy failures =
-        Policy.of("login-failures", SlidingWindowLogRule.of(3, Duration.ofMinutes(1)))
-            .withCounting(Counting.FAILURES);
-
-    limiter
-        .acquire(LimitRequest.of(failures, new Subject("user", name)))
-        .thenCompose(
-            verdict ->
-                limiter.settle(verdict, correct ? Completion.succeeded() : Completion.failed()));
-  }
-
   static void rows(Limiter limiter, LimitRequest query, List<String> rows) {
     limiter
         .acquire(query.withCost(100)) // the estimate
         .thenCompose(
             verdict -> limiter.settle(verdict, Completion.succeeded().withCost(rows.size())));
-  }
-
-  static LimitRequest stack(Policy perMinute, Policy failures, Policy exports, Subject user) {
-    return LimitRequest.of(perMinute, user)
-        .and(LimitRequest.of(failures, user))
-        .and(LimitRequest.of(exports, user));
-  }
-
-  static void observe(Limiter limiter, LimitRequest call) {
-    limiter
-        .acquire(call.observe())
-        .thenAccept(
-            verdict ->
-                verdict.rules().stream()
-                    .filter(RuleVerdict::violated)
-                    .forEach(rule -> System.out.println("would deny: " + rule)));
   }
 }
