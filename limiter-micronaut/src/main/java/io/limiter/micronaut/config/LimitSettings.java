@@ -53,8 +53,13 @@ public final class LimitSettings {
      *
      * @param tier empty for all callers
      * @param known the definition by the layers before it
+     * @param ruleNames the names of the rules of a policy by its settings so far, which single
+     *     changes may use
      */
-    PolicyDefinition change(Optional<String> tier, PolicyDefinition known, RuleNames ruleNames);
+    PolicyDefinition change(
+        Optional<String> tier,
+        PolicyDefinition known,
+        Function<PolicyDefinition, Set<String>> ruleNames);
 
     /** Changes the limits on paths. */
     List<Map<String, Origin>> change(List<Map<String, Origin>> known);
@@ -64,16 +69,6 @@ public final class LimitSettings {
 
     /** Whether it may change a policy in a tier. */
     boolean mayChange(String tier, String policy);
-  }
-
-  /** The names of the rules of a policy, which single changes may use. */
-  @FunctionalInterface
-  interface RuleNames {
-
-    /**
-     * @param change the settings of the policy so far
-     */
-    Collection<String> of(PolicyDefinition change);
   }
 
   private final List<Layer> layers;
@@ -179,7 +174,8 @@ public final class LimitSettings {
     return read(tier, policy.name(), known -> names(policy.with(known), known, nameOf));
   }
 
-  private PolicyDefinition read(Optional<String> tier, String policy, RuleNames ruleNames) {
+  private PolicyDefinition read(
+      Optional<String> tier, String policy, Function<PolicyDefinition, Set<String>> ruleNames) {
     PolicyDefinition change = PolicyDefinition.of(policy, place(tier, policy));
     for (Layer layer : layers) {
       change = layer.change(tier, change, ruleNames);
@@ -188,7 +184,7 @@ public final class LimitSettings {
   }
 
   /** The names that rules have without single changes, and those that changes use already. */
-  private static Collection<String> names(
+  private static Set<String> names(
       PolicyDefinition policy, PolicyDefinition known, Function<MemberSet, String> nameOf) {
     Set<String> names = new TreeSet<>(policy.ruleNames(nameOf));
     names.addAll(known.changes().keySet());
@@ -211,7 +207,7 @@ public final class LimitSettings {
   }
 
   private PolicyDefinition of(Optional<String> tier, String policy) {
-    return read(tier, policy, change -> List.of());
+    return read(tier, policy, change -> Set.of());
   }
 
   /** Whether a tier changes one of these policies. */

@@ -3,10 +3,10 @@ package io.limiter.micronaut.config;
 
 import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.config.LimitSettings.Route;
-import io.limiter.micronaut.config.LimitSettings.RuleNames;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
+import io.limiter.micronaut.definition.PolicyDefinition.RuleList;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.micronaut.context.env.PropertyPlaceholderResolver;
 import io.micronaut.context.env.PropertySource;
@@ -15,12 +15,15 @@ import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.convert.ConversionService;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -34,9 +37,6 @@ import org.jspecify.annotations.Nullable;
 final class SettingsReader {
 
   private static final String POLICIES = PoliciesConfiguration.PREFIX + '.';
-  private static final String RULES = ".rules";
-  private static final String ANONYMOUS_RULES = ".anonymous-rules";
-  private static final String TRIAL = ".trial";
   private static final String UNLIMITED = "unlimited";
   private static final String TIER_NAME = "[a-z][a-z0-9-]*";
   private static final Pattern PLACE = Pattern.compile("\\[(\\d+)]\\.?");
@@ -70,7 +70,9 @@ final class SettingsReader {
 
     @Override
     public PolicyDefinition change(
-        Optional<String> tier, PolicyDefinition known, RuleNames ruleNames) {
+        Optional<String> tier,
+        PolicyDefinition known,
+        Function<PolicyDefinition, Set<String>> ruleNames) {
       PolicyDefinition own =
           tier.map(name -> tiers.getOrDefault(name, Map.of())).orElse(policies).get(known.name());
       return own == null ? known : known.with(own);
@@ -138,8 +140,7 @@ final class SettingsReader {
   /** A policy that is still being read, with the rules of its list by index. */
   private static final class Draft {
 
-    /** By the names of the lists. */
-    private final Map<String, Map<Integer, MemberSet>> lists = new HashMap<>();
+    private final Map<RuleList, Map<Integer, MemberSet>> lists = new EnumMap<>(RuleList.class);
 
     private PolicyDefinition others;
 
@@ -149,14 +150,8 @@ final class SettingsReader {
 
     PolicyDefinition read() {
       PolicyDefinition read = others;
-      for (Map.Entry<String, Map<Integer, MemberSet>> list : lists.entrySet()) {
-        List<MemberSet> rules = List.copyOf(list.getValue().values());
-        read =
-            switch (list.getKey()) {
-              case ANONYMOUS_RULES -> read.withAnonymousRules(rules);
-              case TRIAL -> read.withTrial(rules);
-              default -> read.withListedRules(rules);
-            };
+      for (Map.Entry<RuleList, Map<Integer, MemberSet>> list : lists.entrySet()) {
+        read = read.withList(list.getKey(), List.copyOf(list.getValue().values()));
       }
       return read;
     }
@@ -283,11 +278,12 @@ final class SettingsReader {
     Matcher item = ITEM.matcher(key);
     boolean isItem = key.endsWith("]") && item.matches();
     String path = isItem ? item.group(1) : key;
-    String list = list(path, prefix.length());
+    RuleList list = list(path, prefix.length());
     int end = before(list, path, prefix.length());
     boolean ofRule = end > 0;
+    int rule = end + under(list).length();
     var members = ofRule ? PolicyMember.ofRule() : PolicyMember.ofPolicy();
-    int dot = beforeMember(members, path, ofRule ? end + list.length() : prefix.length());
+    int dot = beforeMember(members, path, ofRule ? rule : prefix.length());
     PolicyMember<?> member = members.get(path.substring(dot + 1));
     if (member == null || (isItem && !member.isList()) || (!ofRule && !prefix.equals(POLICIES))) {
       throw unknown(origin(key, value));
@@ -300,30 +296,32 @@ final class SettingsReader {
     }
     Draft draft = draft(of, prefix, path.substring(prefix.length(), ofRule ? end : dot));
     if (ofRule) {
-      String rule = path.substring(end + list.length(), dot);
-      putRule(draft, list, rule, member, key, value);
+      putRule(draft, list, path.substring(rule, dot), member, key, value);
     } else {
       draft.others = draft.others.withMembers(with(draft.others.members(), member, key, value));
     }
   }
 
-  /** The name of the list in which a rule of a path is; a rule by its name is in all lists. */
-  private static String list(String path, int from) {
-    return Stream.of(ANONYMOUS_RULES, TRIAL)
+  /** The list in which a rule of a path is; a rule by its name is in all lists. */
+  private static RuleList list(String path, int from) {
+    return Stream.of(RuleList.ANONYMOUS, RuleList.TRIAL)
         .filter(list -> before(list, path, from) > 0)
         .findFirst()
-        .orElse(RULES);
+        .orElse(RuleList.RULES);
+  }
+
+  private static String under(RuleList list) {
+    return '.' + list.path();
   }
 
   /**
-   * @param list its name
    * @param rule the index of the rule in brackets, or its name after a dot
    */
   private void putRule(
-      Draft draft, String list, String rule, PolicyMember<?> member, String key, Object value) {
+      Draft draft, RuleList list, String rule, PolicyMember<?> member, String key, Object value) {
     MemberSet none = MemberSet.of(key.substring(0, key.length() - member.path().length() - 1));
     Matcher place = ITEM.matcher(rule);
-    if (rule.startsWith(".") && list.equals(RULES)) {
+    if (rule.startsWith(".") && list == RuleList.RULES) {
       draft.others = draft.others.withChange(rule.substring(1), with(none, member, key, value));
     } else if (place.matches() && place.group(1).isEmpty()) {
       draft
@@ -338,17 +336,19 @@ final class SettingsReader {
   }
 
   private static boolean hasRules(String path) {
-    return path.contains(RULES) || path.contains(ANONYMOUS_RULES) || path.contains(TRIAL + '[');
+    return Stream.of(RuleList.values()).anyMatch(list -> path.contains(begin(list)));
+  }
+
+  /** A policy may be named search.trial, so of that list only items are settings. */
+  private static String begin(RuleList list) {
+    return list == RuleList.TRIAL ? under(list) + '[' : under(list);
   }
 
   /** The end of the name of a policy whose rules follow; -1 if none do. */
-  private static int before(String rules, String path, int from) {
-    int dot = path.indexOf(rules, from + 1);
-    // A policy may be named search.trial, so of that list only items are settings.
-    String under = rules.equals(TRIAL) ? TRIAL + '[' : rules;
-    while (dot > 0
-        && !(path.startsWith(under, dot) && LimitSettings.isUnder(rules, path.substring(dot)))) {
-      dot = path.indexOf(rules, dot + 1);
+  private static int before(RuleList list, String path, int from) {
+    int dot = path.indexOf(begin(list), from + 1);
+    while (dot > 0 && !LimitSettings.isUnder(under(list), path.substring(dot))) {
+      dot = path.indexOf(begin(list), dot + 1);
     }
     return dot;
   }
@@ -378,9 +378,7 @@ final class SettingsReader {
         List.copyOf((ofRule ? PolicyMember.ofRule() : PolicyMember.ofPolicy()).keySet());
     String last = key.substring(key.lastIndexOf('.') + 1);
     String lastTwo = key.substring(key.lastIndexOf('.', key.lastIndexOf('.') - 1) + 1);
-    if (key.endsWith(RULES)
-        || key.endsWith(ANONYMOUS_RULES)
-        || key.endsWith(TRIAL)
+    if (Stream.of(RuleList.values()).anyMatch(list -> key.endsWith(under(list)))
         || (ofRule && paths.contains(last))) {
       return setting.mistake(
           "write a list of rules, or settings by the names of rules: rules: [{count: 5, time: 60s}], or rules: {5-per-60s: {count: 8}}");
@@ -445,7 +443,9 @@ final class SettingsReader {
 
     @Override
     public PolicyDefinition change(
-        Optional<String> tier, PolicyDefinition known, RuleNames ruleNames) {
+        Optional<String> tier,
+        PolicyDefinition known,
+        Function<PolicyDefinition, Set<String>> ruleNames) {
       String prefix = LimitSettings.place(tier, known.name());
       if (!mayChange(prefix)) {
         return known;
@@ -460,20 +460,15 @@ final class SettingsReader {
               ? known
               : known.withMembers(
                   known.members().with(members(prefix, PolicyMember.ofPolicy().values())));
-      if (known.rules().isPresent()) {
-        changed = changed.withListedRules(items(prefix + RULES, known.rules().get()));
-      }
-      if (known.anonymousRules().isPresent()) {
+      for (Map.Entry<RuleList, List<MemberSet>> list : known.lists().entrySet()) {
         changed =
-            changed.withAnonymousRules(
-                items(prefix + ANONYMOUS_RULES, known.anonymousRules().get()));
+            changed.withList(list.getKey(), items(prefix + under(list.getKey()), list.getValue()));
       }
-      if (known.trial().isPresent()) {
-        changed = changed.withTrial(items(prefix + TRIAL, known.trial().get()));
-      }
-      for (String name : ruleNames.of(known)) {
+      for (String name : ruleNames.apply(known)) {
         MemberSet some =
-            members("%s%s.%s".formatted(prefix, RULES, name), PolicyMember.ofRule().values());
+            members(
+                "%s%s.%s".formatted(prefix, under(RuleList.RULES), name),
+                PolicyMember.ofRule().values());
         changed = some.isEmpty() ? changed : changed.withChange(name, some);
       }
       return changed;

@@ -2,17 +2,17 @@
 package io.limiter.micronaut.definition;
 
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.naming.NameUtils;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.EnumMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
-import java.util.stream.Stream;
 
 /**
  * The definition of one policy in one place: an annotation, a source of settings, or a tier.
@@ -20,9 +20,7 @@ import java.util.stream.Stream;
  *
  * @param name the name of the policy
  * @param members its members
- * @param rules its rules; empty if none are written
- * @param anonymousRules the rules for callers without a subject; empty if none are written
- * @param trial rules that are observed beside the others; empty if none are written
+ * @param lists the lists of rules that are written
  * @param changes members of single rules, by the name that a rule has without them
  * @param unlimited whether no rule holds, but the duplicate guard does
  */
@@ -30,11 +28,35 @@ import java.util.stream.Stream;
 public record PolicyDefinition(
     String name,
     MemberSet members,
-    Optional<List<MemberSet>> rules,
-    Optional<List<MemberSet>> anonymousRules,
-    Optional<List<MemberSet>> trial,
+    Map<RuleList, List<MemberSet>> lists,
     Map<String, MemberSet> changes,
     boolean unlimited) {
+
+  /** A list of rules. */
+  public enum RuleList {
+    /** The rules of the policy. */
+    RULES("rules"),
+    /** The rules for callers without a subject. */
+    ANONYMOUS("anonymous-rules"),
+    /** Rules that are observed beside the others. */
+    TRIAL("trial");
+
+    private final String path;
+
+    RuleList(String path) {
+      this.path = path;
+    }
+
+    /** The name in settings, such as {@code anonymous-rules}. */
+    public String path() {
+      return path;
+    }
+
+    /** The name in annotations, such as {@code anonymousRules}. */
+    public String annotated() {
+      return NameUtils.camelCase(path, true);
+    }
+  }
 
   private static final List<PolicyMember<?>> TREATMENT =
       List.of(
@@ -46,41 +68,28 @@ public record PolicyDefinition(
 
   /** Nothing is written of the policy. */
   public static PolicyDefinition of(String name, String place) {
-    return new PolicyDefinition(
-        name,
-        MemberSet.of(place),
-        Optional.empty(),
-        Optional.empty(),
-        Optional.empty(),
-        Map.of(),
-        false);
+    return new PolicyDefinition(name, MemberSet.of(place), Map.of(), Map.of(), false);
   }
 
   public PolicyDefinition withMembers(MemberSet others) {
-    return new PolicyDefinition(name, others, rules, anonymousRules, trial, changes, unlimited);
+    return new PolicyDefinition(name, others, lists, changes, unlimited);
   }
 
   /** Returns this definition with a list of rules. */
-  public PolicyDefinition withListedRules(List<MemberSet> others) {
-    return new PolicyDefinition(
-        name, members, Optional.of(others), anonymousRules, trial, changes, unlimited);
+  public PolicyDefinition withList(RuleList list, List<MemberSet> rules) {
+    return new PolicyDefinition(name, members, merged(Map.of(list, rules)), changes, unlimited);
   }
 
-  /** Returns this definition with a list of rules for callers without a subject. */
-  public PolicyDefinition withAnonymousRules(List<MemberSet> others) {
-    return new PolicyDefinition(
-        name, members, rules, Optional.of(others), trial, changes, unlimited);
-  }
-
-  /** Returns this definition with a list of rules on trial. */
-  public PolicyDefinition withTrial(List<MemberSet> others) {
-    return new PolicyDefinition(
-        name, members, rules, anonymousRules, Optional.of(others), changes, unlimited);
+  private Map<RuleList, List<MemberSet>> merged(Map<RuleList, List<MemberSet>> others) {
+    Map<RuleList, List<MemberSet>> all = new EnumMap<>(RuleList.class);
+    all.putAll(lists);
+    all.putAll(others);
+    return all;
   }
 
   /** Returns this definition without any rule. */
   public PolicyDefinition withoutLimits() {
-    return new PolicyDefinition(name, members, rules, anonymousRules, trial, changes, true);
+    return new PolicyDefinition(name, members, lists, changes, true);
   }
 
   /**
@@ -91,7 +100,7 @@ public record PolicyDefinition(
   public PolicyDefinition withChange(String rule, MemberSet some) {
     Map<String, MemberSet> all = new TreeMap<>(changes);
     all.merge(rule, some, MemberSet::with);
-    return new PolicyDefinition(name, members, rules, anonymousRules, trial, all, unlimited);
+    return new PolicyDefinition(name, members, lists, all, unlimited);
   }
 
   /**
@@ -99,16 +108,14 @@ public record PolicyDefinition(
    * changed them.
    */
   public PolicyDefinition with(PolicyDefinition change) {
-    Map<String, MemberSet> all =
-        change.rules.isPresent() ? new TreeMap<>() : new TreeMap<>(changes);
+    boolean replaces = change.has(RuleList.RULES);
+    Map<String, MemberSet> all = replaces ? new TreeMap<>() : new TreeMap<>(changes);
     change.changes.forEach((rule, some) -> all.merge(rule, some, MemberSet::with));
-    boolean limits = change.rules.isPresent() || !change.changes.isEmpty();
+    boolean limits = replaces || !change.changes.isEmpty();
     return new PolicyDefinition(
         name,
         members.with(change.members),
-        change.rules.or(() -> rules),
-        change.anonymousRules.or(() -> anonymousRules),
-        change.trial.or(() -> trial),
+        merged(change.lists),
         all,
         change.unlimited || (unlimited && !limits));
   }
@@ -118,43 +125,25 @@ public record PolicyDefinition(
    * nearest alone: its treatment, and single rules by their names.
    */
   public PolicyDefinition shared() {
-    return new PolicyDefinition(
-        name,
-        members.only(TREATMENT),
-        Optional.empty(),
-        Optional.empty(),
-        Optional.empty(),
-        changes,
-        unlimited);
+    return new PolicyDefinition(name, members.only(TREATMENT), Map.of(), changes, unlimited);
+  }
+
+  /** Whether a list of rules is written; it may be empty. */
+  public boolean has(RuleList list) {
+    return lists.containsKey(list);
   }
 
   /**
-   * The rules in effect, by the names that they have without single changes; the second rule of one
-   * name is {@code name-2}.
+   * The rules of a list that are in effect, by the names that they have without single changes; the
+   * second rule of one name is {@code name-2}.
    *
    * @param nameOf the name of a rule by its members
+   * @param taken the names of other rules; those of this list are added
    */
-  public Map<String, MemberSet> changedRules(
-      Function<MemberSet, String> nameOf, Set<String> taken) {
-    return changed(rules.orElse(List.of()), nameOf, taken);
-  }
-
-  /** Like {@link #changedRules}, but the rules for callers without a subject. */
-  public Map<String, MemberSet> changedAnonymousRules(
-      Function<MemberSet, String> nameOf, Set<String> taken) {
-    return changed(anonymousRules.orElse(List.of()), nameOf, taken);
-  }
-
-  /** Like {@link #changedRules}, but the rules on trial. */
-  public Map<String, MemberSet> changedTrial(
-      Function<MemberSet, String> nameOf, Set<String> taken) {
-    return changed(trial.orElse(List.of()), nameOf, taken);
-  }
-
-  private Map<String, MemberSet> changed(
-      List<MemberSet> written, Function<MemberSet, String> nameOf, Set<String> taken) {
+  public Map<String, MemberSet> changed(
+      RuleList list, Function<MemberSet, String> nameOf, Set<String> taken) {
     Map<String, MemberSet> changed = new LinkedHashMap<>();
-    for (MemberSet rule : written) {
+    for (MemberSet rule : lists.getOrDefault(list, List.of())) {
       String name = nameOf.apply(rule);
       for (int i = 2; !taken.add(name); i++) {
         name = nameOf.apply(rule) + '-' + i;
@@ -167,16 +156,16 @@ public record PolicyDefinition(
   /** The names of the rules, which single changes may use. */
   public Set<String> ruleNames(Function<MemberSet, String> nameOf) {
     Set<String> names = new HashSet<>();
-    changedRules(nameOf, names);
-    changedAnonymousRules(nameOf, names);
-    changedTrial(nameOf, names);
+    for (RuleList list : RuleList.values()) {
+      changed(list, nameOf, names);
+    }
     return names;
   }
 
   /** The settings in it, sorted by key. */
   public List<Origin> settings() {
     List<MemberSet> all = new ArrayList<>(List.of(members));
-    Stream.of(rules, anonymousRules, trial).flatMap(Optional::stream).forEach(all::addAll);
+    lists.values().forEach(all::addAll);
     all.addAll(changes.values());
     return all.stream()
         .map(MemberSet::origins)

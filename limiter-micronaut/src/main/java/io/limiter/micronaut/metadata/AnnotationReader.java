@@ -20,6 +20,7 @@ import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
+import io.limiter.micronaut.definition.PolicyDefinition.RuleList;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Expressible;
 import io.limiter.micronaut.definition.PolicyMember.Written;
@@ -33,6 +34,7 @@ import java.lang.annotation.Annotation;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -124,29 +126,22 @@ final class AnnotationReader {
               .formatted(name(guard.get())));
       members = new Place(name(guard.get()), guard.get()).shorthand(members);
     }
-    List<MemberSet> rules = new ArrayList<>();
-    limiter
-        .getAnnotations("rules", RateRule.class)
-        .forEach(rule -> rules.add(rule(rule, RATE_LIMITER + ".rules")));
-    rules.addAll(beside);
-    return new PolicyDefinition(
-        name(place),
-        members,
-        Optional.of(rules),
-        others(limiter, "anonymousRules"),
-        others(limiter, "trial"),
-        Map.of(),
-        false);
+    Map<RuleList, List<MemberSet>> lists = new EnumMap<>(RuleList.class);
+    for (RuleList list : RuleList.values()) {
+      if (limiter.contains(list.annotated())) {
+        lists.put(list, rules(limiter, list.annotated()));
+      }
+    }
+    lists.computeIfAbsent(RuleList.RULES, none -> new ArrayList<>()).addAll(beside);
+    return new PolicyDefinition(name(place), members, lists, Map.of(), false);
   }
 
-  /** The rules of another list, if it is written. */
-  private Optional<List<MemberSet>> others(AnnotationValue<RateLimiter> limiter, String list) {
-    return limiter.contains(list)
-        ? Optional.of(
-            limiter.getAnnotations(list, RateRule.class).stream()
-                .map(rule -> rule(rule, RATE_LIMITER + '.' + list))
-                .toList())
-        : Optional.empty();
+  private List<MemberSet> rules(AnnotationValue<RateLimiter> limiter, String list) {
+    List<MemberSet> rules = new ArrayList<>();
+    for (AnnotationValue<RateRule> rule : limiter.getAnnotations(list, RateRule.class)) {
+      rules.add(rule(rule, RATE_LIMITER + '.' + list));
+    }
+    return rules;
   }
 
   private String name(Place limiter) {

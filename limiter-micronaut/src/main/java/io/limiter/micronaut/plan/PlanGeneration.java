@@ -10,6 +10,7 @@ import io.limiter.micronaut.config.PolicyChanges;
 import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
+import io.limiter.micronaut.definition.PolicyDefinition.RuleList;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.plan.MethodPlanner.Planned;
 import io.limiter.micronaut.plan.PlanRegistry.Source;
@@ -246,7 +247,7 @@ public final class PlanGeneration {
    */
   private boolean exists(PolicyDefinition policy) {
     boolean limits =
-        policy.rules().isPresent()
+        policy.has(RuleList.RULES)
             || ((policy.members().isTrue(PolicyMember.DUPLICATE)
                     || policy.members().has(PolicyMember.REPLAY))
                 && settings.routes().stream()

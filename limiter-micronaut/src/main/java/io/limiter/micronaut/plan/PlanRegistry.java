@@ -11,6 +11,7 @@ import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
+import io.limiter.micronaut.definition.PolicyDefinition.RuleList;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.thread.WarmUpStep;
@@ -297,7 +298,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     PolicyDefinition policy =
         PolicyDefinition.of(WarmUpStep.POLICY, WarmUpStep.POLICY)
             .withMembers(members)
-            .withListedRules(submissions ? List.of() : List.of(rule));
+            .withList(RuleList.RULES, submissions ? List.of() : List.of(rule));
     List<PolicyPlan> policies =
         MethodPlanner.plan(source.parts(), policy, PolicyChanges.NONE).policies();
     return LimitPlan.of(WarmUpStep.POLICY, policies, true, false, false);

@@ -19,6 +19,7 @@ import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
+import io.limiter.micronaut.definition.PolicyDefinition.RuleList;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Expressible;
 import io.limiter.micronaut.definition.PolicyMember.Written;
@@ -151,12 +152,12 @@ final class PolicyPlanner {
         members
             .get(PolicyMember.KEY)
             .orElseGet(() -> condition.map(it -> usualLimit + " if " + it).orElse(usualLimit));
-    Anonymous anonymous = parts.subjects().anonymous(members, policy.anonymousRules().isPresent());
+    Anonymous anonymous = parts.subjects().anonymous(members, policy.has(RuleList.ANONYMOUS));
     Function<MemberSet, SubjectSource> subjects =
         each -> parts.subjects().read(each, anonymous, text -> ordinals.of(limit, text));
     SubjectSource source = subjects.apply(members);
     Set<String> taken = new HashSet<>();
-    Map<String, MemberSet> written = policy.changedRules(this::nameOf, taken);
+    Map<String, MemberSet> written = policy.changed(RuleList.RULES, this::nameOf, taken);
     boolean wantsGuard = wantsGuard(members);
     if (!policy.unlimited()) {
       addRules(policy, limit, source, subjects, condition, written, taken);
@@ -203,7 +204,7 @@ final class PolicyPlanner {
                   rules.add(named);
                 });
     add.accept(written, false);
-    add.accept(policy.changedTrial(this::nameOf, taken), true);
+    add.accept(policy.changed(RuleList.TRIAL, this::nameOf, taken), true);
     // Those of one subject together, first those that the definition itself counts.
     List<SubjectSource> sources =
         Stream.concat(Stream.of(source), rules.stream().map(Named::source)).distinct().toList();
@@ -367,7 +368,7 @@ final class PolicyPlanner {
       List<Named> otherwise,
       Set<String> taken,
       Optional<CountedAnswers> countIf) {
-    if (policy.anonymousRules().isEmpty()) {
+    if (!policy.has(RuleList.ANONYMOUS)) {
       return otherwise;
     }
     MemberSet members = policy.members();
@@ -376,7 +377,7 @@ final class PolicyPlanner {
     }
     List<Named> read = new ArrayList<>();
     policy
-        .changedAnonymousRules(this::nameOf, taken)
+        .changed(RuleList.ANONYMOUS, this::nameOf, taken)
         .forEach(
             (codeName, rule) -> {
               for (PolicyMember<?> member :
@@ -397,8 +398,8 @@ final class PolicyPlanner {
   /** The name of that list in the place of these members. */
   private static String anonymousRules(MemberSet members) {
     return members.place().startsWith(PoliciesConfiguration.PREFIX)
-        ? "anonymous-rules"
-        : "anonymousRules";
+        ? RuleList.ANONYMOUS.path()
+        : RuleList.ANONYMOUS.annotated();
   }
 
   private static List<String> names(List<Named> rules) {
