@@ -43,9 +43,12 @@ class PackedHttpIT {
   }
 
   @Test
-  void startupComparesTheDemoWithAndWithout() throws Exception {
-    assertThat(report("startup"))
-        .contains("### Start of the demo", "| the first 200 of /health-free |");
+  void startupComparesTwoServicesWithAndWithout() throws Exception {
+    String report = report("startup");
+    assertThat(report)
+        .contains("### Start of the demo", "### Start of a service of one controller");
+    assertThat(report.lines().filter(line -> line.startsWith("| the first 200 of a route ")))
+        .hasSize(2);
   }
 
   @Test

@@ -37,6 +37,7 @@ public final class BenchmarkService {
     all.put(NO_OP, script == Script.NO_OP);
     all.put("redis.uri", redis);
     all.put("limiter.redis.key-prefix", keyPrefix);
+    all.put("limiter.policies.denied-uncached.deny-cache", false);
     all.putAll(settings);
     return ApplicationContext.run(EmbeddedServer.class, all);
   }

@@ -17,7 +17,7 @@ class DeniedController {
     return "the first";
   }
 
-  /** Redis is asked each time: see this policy's settings in application.yml. */
+  /** Redis is asked each time: see {@link BenchmarkService}. */
   @Get("/denied-uncached")
   @RateLimiter(value = "denied-uncached", rules = @RateRule(count = 1, time = 3_600))
   String deniedUncached() {

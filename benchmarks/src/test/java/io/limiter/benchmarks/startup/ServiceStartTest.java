@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.junit.jupiter.api.Test;
 
-class DemoStartTest {
+class ServiceStartTest {
 
   @Test
   void theTimeIsTheOneThatMicronautLogs() {
     assertThat(
-            DemoStart.completed(
+            ServiceStart.completed(
                 """
                 10:00:00.000 INFO  i.l.d.Something - Embedded redis-server on port 1234
                 10:00:00.100 INFO  i.m.r.Micronaut - Startup completed in 812ms. Server Running: http://localhost:8080
@@ -21,7 +21,7 @@ class DemoStartTest {
 
   @Test
   void aStartThatLogsNoneIsShown() {
-    assertThatThrownBy(() -> DemoStart.completed("it is cold"))
+    assertThatThrownBy(() -> ServiceStart.completed("it is cold"))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("it is cold");
   }

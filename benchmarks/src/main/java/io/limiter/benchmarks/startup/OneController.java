@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.benchmarks.startup;
+
+import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.MediaType;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.runtime.Micronaut;
+import java.util.Map;
+
+/** A service of one controller, with one limited method. */
+@Controller(produces = MediaType.TEXT_PLAIN)
+@Requires(property = OneController.PROPERTY)
+class OneController {
+
+  static final String PROPERTY = "benchmark.one-controller";
+
+  static final String FREE = "/free";
+
+  /** Starts the service. */
+  public static void main(String[] arguments) {
+    Micronaut.build(arguments).properties(Map.of(PROPERTY, true)).start();
+  }
+
+  @Get("/limited")
+  @RateRule(count = 10, time = 60)
+  String limited() {
+    return "limited";
+  }
+
+  @Get(FREE)
+  String free() {
+    return "free";
+  }
+}
