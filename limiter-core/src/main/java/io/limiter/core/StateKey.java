@@ -2,10 +2,10 @@
 package io.limiter.core;
 
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.util.Sha256;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
 
 /**
@@ -32,8 +32,7 @@ public record StateKey(String tag, String name, int breadth) {
   private static final Base64.Encoder ENCODER = Base64.getUrlEncoder();
 
   // A state key is made for each call, with as few objects as possible.
-  private static final ThreadLocal<MessageDigest> DIGEST =
-      ThreadLocal.withInitial(StateKey::sha256);
+  private static final ThreadLocal<MessageDigest> DIGEST = ThreadLocal.withInitial(Sha256::digest);
   private static final ThreadLocal<byte[]> BUFFER =
       ThreadLocal.withInitial(() -> new byte[BUFFERED]);
 
@@ -193,13 +192,5 @@ public record StateKey(String tag, String name, int breadth) {
     ByteBuffer bytes = ByteBuffer.allocate(2 * part.length());
     bytes.asCharBuffer().put(part);
     return bytes.array();
-  }
-
-  private static MessageDigest sha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("Every Java platform has SHA-256", impossible);
-    }
   }
 }

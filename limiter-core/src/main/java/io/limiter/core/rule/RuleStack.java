@@ -4,9 +4,8 @@ package io.limiter.core.rule;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.rule.Rule.LoggedRule;
+import io.limiter.core.util.Sha256;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.Base64;
@@ -427,13 +426,8 @@ public final class RuleStack {
 
   /** 36 bits of SHA-256 over the texts. */
   private static String hash(List<String> texts) {
-    try {
-      byte[] all = String.join("\n", texts).getBytes(StandardCharsets.UTF_8);
-      byte[] hash = MessageDigest.getInstance("SHA-256").digest(all);
-      return Base64.getUrlEncoder().encodeToString(hash).substring(0, 6);
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("Every Java platform has SHA-256", impossible);
-    }
+    byte[] all = String.join("\n", texts).getBytes(StandardCharsets.UTF_8);
+    return Base64.getUrlEncoder().encodeToString(Sha256.digest().digest(all)).substring(0, 6);
   }
 
   /** The number of rules that are a {@link LoggedRule}. */

@@ -7,9 +7,9 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Submission;
 import io.limiter.core.idempotency.IdempotencyStore;
-import io.limiter.core.idempotency.MemoryIdempotencyStore;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.util.LogThrottle;
+import io.limiter.core.util.Sha256;
 import io.limiter.micronaut.call.SubmissionClaims.HeldClaim;
 import io.limiter.micronaut.call.SubmissionClaims.Result;
 import io.limiter.micronaut.config.LimiterConfiguration.IdempotencyConfiguration;
@@ -20,16 +20,12 @@ import io.limiter.micronaut.exception.IdempotentCallException.ResultUnavailableE
 import io.limiter.micronaut.plan.DuplicateGuard.Replay;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.CallerThreads.CallContext;
-import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.type.Argument;
-import io.micronaut.core.util.SupplierUtil;
 import io.micronaut.json.JsonMapper;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.io.IOException;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -82,19 +78,12 @@ public final class IdempotentCalls {
       SubmissionClaims claims,
       IdempotencyStore store,
       IdempotencyConfiguration bounds,
-      LimiterTimer timer,
       CallerThreads threads,
       JsonMapper json,
       List<SubmissionClaims.Listener> listeners) {
     this(
         new Beans(
             claims,
-            SupplierUtil.memoized(
-                () ->
-                    new SubmissionClaims(
-                        new MemoryIdempotencyStore(
-                            bounds.maxEntries(), bounds.maxBytes(), System::nanoTime),
-                        timer)),
             store,
             bounds.maxAnswer(),
             threads,
@@ -115,7 +104,6 @@ public final class IdempotentCalls {
   /** What all copies share. */
   private record Beans(
       SubmissionClaims claims,
-      Supplier<SubmissionClaims> local,
       IdempotencyStore store,
       int maxAnswer,
       CallerThreads threads,
@@ -218,7 +206,7 @@ public final class IdempotentCalls {
             replay,
             fallback,
             scope,
-            new Submission(submission, sha256(content), replay.claim()),
+            new Submission(submission, Sha256.digest().digest(content), replay.claim()),
             type,
             work)
         .run();
@@ -244,14 +232,6 @@ public final class IdempotentCalls {
               .formatted(scope));
     }
     return StateKey.of(LIMIT, new Subject("scope", scope)).answers(key);
-  }
-
-  private static byte[] sha256(byte[] content) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(content);
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("Every Java platform has SHA-256", impossible);
-    }
   }
 
   /** Begins work. Does not throw: a failure to begin is that of the work. */
@@ -307,7 +287,7 @@ public final class IdempotentCalls {
       return switch (fallback) {
         case DENY -> CompletableFuture.failedFuture(cause);
         case ALLOW -> CompletableFuture.completedFuture(() -> started(work));
-        case LOCAL -> claim(beans.local().get(), caller);
+        case LOCAL -> claim(beans.claims().local(), caller);
       };
     }
 

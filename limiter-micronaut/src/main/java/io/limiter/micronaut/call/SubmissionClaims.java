@@ -6,10 +6,12 @@ import io.limiter.core.Submission;
 import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.idempotency.MemoryIdempotencyStore;
 import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.config.LimiterConfiguration.IdempotencyConfiguration;
 import io.limiter.micronaut.plan.DuplicateGuard.Replay;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.util.SupplierUtil;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.time.Duration;
@@ -24,6 +26,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * Claims submissions whose answers are repeated, and renews the claims while their methods run. A
@@ -43,25 +46,39 @@ public final class SubmissionClaims {
   private final IdempotencyStore store;
   private final LimiterTimer timer;
   private final Optional<AnswerCipher> cipher;
+  private final Supplier<SubmissionClaims> local;
   private final Map<Submission, Queue> waiting = new ConcurrentHashMap<>();
   private final AtomicInteger waiters = new AtomicInteger();
   private final LogThrottle lost = new LogThrottle();
 
   @Inject
-  SubmissionClaims(IdempotencyStore store, LimiterTimer timer, AnswerCipher cipher) {
-    this(store, timer, Optional.of(cipher));
-  }
-
-  /** Claims within this process, whose answers are not encrypted. */
-  public SubmissionClaims(MemoryIdempotencyStore local, LimiterTimer timer) {
-    this(local, timer, Optional.empty());
-  }
-
-  private SubmissionClaims(
-      IdempotencyStore store, LimiterTimer timer, Optional<AnswerCipher> cipher) {
+  SubmissionClaims(
+      IdempotencyStore store,
+      LimiterTimer timer,
+      AnswerCipher cipher,
+      IdempotencyConfiguration bounds) {
     this.store = store;
     this.timer = timer;
-    this.cipher = cipher;
+    this.cipher = Optional.of(cipher);
+    this.local =
+        SupplierUtil.memoized(
+            () ->
+                new SubmissionClaims(
+                    new MemoryIdempotencyStore(
+                        bounds.maxEntries(), bounds.maxBytes(), System::nanoTime),
+                    timer));
+  }
+
+  private SubmissionClaims(MemoryIdempotencyStore memory, LimiterTimer timer) {
+    this.store = memory;
+    this.timer = timer;
+    this.cipher = Optional.empty();
+    this.local = () -> this;
+  }
+
+  /** Claims within this process, whose answers are not encrypted, while the store is away. */
+  public SubmissionClaims local() {
+    return local.get();
   }
 
   /** What became known of a submission. */

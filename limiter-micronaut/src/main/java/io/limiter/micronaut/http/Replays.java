@@ -7,9 +7,9 @@ import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Submission;
 import io.limiter.core.Verdict;
-import io.limiter.core.idempotency.MemoryIdempotencyStore;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.util.LogThrottle;
+import io.limiter.core.util.Sha256;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.KeyComparison;
 import io.limiter.micronaut.call.LimitedCall;
@@ -30,13 +30,11 @@ import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.IdempotencyKey;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.thread.CallerThreads.CallContext;
-import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.propagation.PropagatedContext;
-import io.micronaut.core.util.SupplierUtil;
 import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
@@ -50,7 +48,6 @@ import io.micronaut.web.router.RouteAttributes;
 import jakarta.inject.Singleton;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -87,7 +84,6 @@ final class Replays {
   private final IdempotencyConfiguration idempotency;
   private final RequestSubjects subjects;
   private final BeanProvider<SubmissionClaims> claims;
-  private final Supplier<SubmissionClaims> local;
   private final KeyComparison comparison;
   private final AdmissionControl admission;
   private final DirectDenials denials;
@@ -103,7 +99,6 @@ final class Replays {
       IdempotencyConfiguration idempotency,
       RequestSubjects subjects,
       BeanProvider<SubmissionClaims> claims,
-      LimiterTimer timer,
       KeyComparison comparison,
       AdmissionControl admission,
       DirectDenials denials,
@@ -115,13 +110,6 @@ final class Replays {
     this.idempotency = idempotency;
     this.subjects = subjects;
     this.claims = claims;
-    this.local =
-        SupplierUtil.memoized(
-            () ->
-                new SubmissionClaims(
-                    new MemoryIdempotencyStore(
-                        idempotency.maxEntries(), idempotency.maxBytes(), System::nanoTime),
-                    timer));
     this.comparison = comparison;
     this.admission = admission;
     this.denials = denials;
@@ -327,7 +315,7 @@ final class Replays {
    * Empty if the body is too large. The route reads the same bytes afterwards.
    */
   private CompletableFuture<byte[]> fingerprint(HttpRequest<?> request) {
-    MessageDigest digest = sha256();
+    MessageDigest digest = Sha256.digest();
     digest.update(
         (request.getMethodName() + ' ' + request.getUri().toASCIIString() + '\n')
             .getBytes(StandardCharsets.US_ASCII));
@@ -356,14 +344,6 @@ final class Replays {
         .then()
         .toFuture()
         .thenApply(all -> length[0] > idempotency.maxBody() ? new byte[0] : digest.digest());
-  }
-
-  private static MessageDigest sha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("Every Java platform has SHA-256", impossible);
-    }
   }
 
   /**
@@ -405,11 +385,12 @@ final class Replays {
     return switch (fallback) {
       case DENY -> CompletableFuture.completedFuture(() -> deny(request, plan));
       case ALLOW -> CompletableFuture.completedFuture(Optional::empty);
-      case LOCAL ->
-          local
-              .get()
-              .claim(submitted.replay(), submitted.submission())
-              .thenApply(claim -> () -> goOn(submitted, local.get(), claim));
+      case LOCAL -> {
+        SubmissionClaims local = claims.get().local();
+        yield local
+            .claim(submitted.replay(), submitted.submission())
+            .thenApply(claim -> () -> goOn(submitted, local, claim));
+      }
     };
   }
 

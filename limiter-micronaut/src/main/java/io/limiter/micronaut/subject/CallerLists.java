@@ -3,6 +3,7 @@ package io.limiter.micronaut.subject;
 
 import static java.util.stream.Collectors.toMap;
 
+import io.limiter.core.util.Sha256;
 import io.limiter.micronaut.address.IpAddress;
 import io.limiter.micronaut.address.TrustedProxies;
 import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
@@ -16,7 +17,6 @@ import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.Principal;
 import java.util.Comparator;
 import java.util.List;
@@ -166,20 +166,12 @@ public final class CallerLists {
     if (token == null || token.length() < MIN_TOKEN || token.length() > MAX_TOKEN) {
       return false;
     }
-    byte[] digest = sha256(token);
+    byte[] digest = Sha256.digest().digest(token.getBytes(StandardCharsets.UTF_8));
     boolean found = false;
     for (byte[] known : exempt.tokens()) {
       found |= MessageDigest.isEqual(known, digest); // all of them, in constant time
     }
     return found;
-  }
-
-  private static byte[] sha256(String token) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("Every Java platform has SHA-256", e);
-    }
   }
 
   /** A caller with the System.nanoTime() until which it is listed. */
