@@ -6,6 +6,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.call.Held.HeldPermits;
 import io.limiter.micronaut.call.HeldSubmission.HeldGuard;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
@@ -16,7 +17,6 @@ import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import jakarta.annotation.PreDestroy;
 import jakarta.inject.Singleton;
-import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -312,14 +312,9 @@ public final class AdmissionControl {
 
   /**
    * Renews what calls hold while they run: claims of submissions, see {@link HeldSubmission}, and
-   * concurrency permits, each after a third of its time limit: two renewals may be lost before a
-   * permit expires. It refers to a call weakly, so that a call that the application has dropped is
-   * not renewed for ever. The permit of a call whose method is not entered yet is not renewed
-   * either: its client may send the body as slowly as it likes.
+   * concurrency permits, see {@link HeldPermits}.
    */
   static final class Renewals {
-
-    private static final int RENEWALS = 3;
 
     private final LimiterTimer timer;
     private final LongAdder kept = new LongAdder();
@@ -340,94 +335,8 @@ public final class AdmissionControl {
     }
 
     /** Renews the permits of this call until it is over. */
-    Renewal keep(LimitedCall call, Duration permitTime) {
-      Renewal renewal = new Renewal(new WeakReference<>(call), permitTime.toNanos() / RENEWALS);
-      kept.increment();
-      renewal.schedule(renewal.nanos);
-      return renewal;
-    }
-
-    /** The renewals of one call. */
-    final class Renewal {
-
-      private final WeakReference<LimitedCall> call;
-      private final long nanos;
-      private volatile @Nullable Future<?> next;
-
-      // All are guarded by this.
-      private boolean due; // it was skipped, because the method was not entered
-      private int round; // tasks of earlier rounds are void
-      private boolean ended;
-
-      private Renewal(WeakReference<LimitedCall> call, long nanos) {
-        this.call = call;
-        this.nanos = nanos;
-      }
-
-      private synchronized void schedule(long delayNanos) {
-        int now = round;
-        next = timer.schedule(() -> run(now), delayNanos);
-      }
-
-      private void run(int scheduled) {
-        LimitedCall running = call.get();
-        if (running == null || !running.holdsPermits()) {
-          end();
-          return;
-        }
-        synchronized (this) {
-          if (scheduled != round) {
-            return;
-          }
-          if (!running.renewsPermits()) {
-            due = true;
-            schedule(nanos);
-            return;
-          }
-        }
-        renew(running);
-      }
-
-      private void renew(LimitedCall running) {
-        long begin = System.nanoTime();
-        // The next starts after the reply to this one: otherwise they pile up while the store is
-        // slow.
-        running
-            .renewPermits()
-            .whenComplete(
-                (renewed, failure) -> schedule(Math.max(0, begin + nanos - System.nanoTime())));
-      }
-
-      /** The method is entered: a renewal that was skipped until now runs at once. */
-      void entered(LimitedCall running) {
-        synchronized (this) {
-          if (!due) {
-            return;
-          }
-          due = false;
-          round++;
-          stop();
-        }
-        renew(running);
-      }
-
-      /** The call is over. */
-      void end() {
-        synchronized (this) {
-          if (!ended) {
-            ended = true;
-            kept.decrement();
-          }
-        }
-        stop();
-      }
-
-      private void stop() {
-        Future<?> scheduled = next;
-        if (scheduled != null) {
-          scheduled.cancel(false);
-        }
-      }
+    HeldPermits keep(LimitedCall call, Duration permitTime) {
+      return HeldPermits.of(timer, permitTime, call, kept);
     }
   }
 }

@@ -5,35 +5,17 @@ import io.limiter.core.Reservation;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.thread.LimiterTimer;
-import java.lang.ref.WeakReference;
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * A submission that is taken for a short time, and renewed each third of it while its method runs.
- * It ends once. Thread-safe.
- */
-abstract class HeldSubmission {
+/** A submission that is taken for a short time while its method runs. */
+abstract class HeldSubmission extends Held {
 
   private static final Logger LOG = LoggerFactory.getLogger(HeldSubmission.class);
 
-  /** It is renewed after this part of its time, so that one renewal may fail. */
-  private static final int RENEWALS = 3;
-
-  private final LimiterTimer timer;
   private final LogThrottle lost;
-  private final Duration claim;
-  private final Duration longest;
-  private final long beginNanos = System.nanoTime();
-
-  // Guarded by this object.
-  private @Nullable Future<?> next;
-  private boolean ended;
 
   /**
    * @param lost bounds the messages about lost ones
@@ -41,62 +23,12 @@ abstract class HeldSubmission {
    * @param longest how long its result would be kept: no method runs for as long
    */
   HeldSubmission(LimiterTimer timer, LogThrottle lost, Duration claim, Duration longest) {
-    this.timer = timer;
+    super(timer, claim, longest, () -> {});
     this.lost = lost;
-    this.claim = claim;
-    this.longest = longest;
-  }
-
-  /** Extends it; completes with whether it is taken still. */
-  abstract CompletionStage<Boolean> extend(Duration time);
-
-  final void schedule() {
-    schedule(System.nanoTime());
-  }
-
-  /** After a slow answer, too, a third of the time lies between the begins of two renewals. */
-  private synchronized void schedule(long lastNanos) {
-    long nowNanos = System.nanoTime();
-    if (!ended && nowNanos - beginNanos < longest.toNanos()) {
-      WeakReference<HeldSubmission> self = new WeakReference<>(this); // a lost call ends it, too
-      next =
-          timer.schedule(
-              () -> {
-                HeldSubmission held = self.get();
-                if (held != null) {
-                  held.renew();
-                }
-              },
-              Math.max(0, lastNanos + claim.toNanos() / RENEWALS - nowNanos));
-    }
-  }
-
-  private void renew() {
-    long nowNanos = System.nanoTime();
-    var unused =
-        CompletableFuture.completedFuture(claim)
-            .thenCompose(this::extend) // a reservation may be the application's, and throw
-            .whenComplete(
-                (held, failure) -> {
-                  if (failure != null || held) {
-                    schedule(nowNanos);
-                  } else if (end()) {
-                    reportLost();
-                  }
-                });
-  }
-
-  /** Stops the renewals. Returns whether it was held. */
-  final synchronized boolean end() {
-    boolean first = !ended;
-    ended = true;
-    if (next != null) {
-      next.cancel(false);
-    }
-    return first;
   }
 
   /** It was not taken any more when it was renewed or when its method ended. */
+  @Override
   void reportLost() {
     if (lost.count() == 0) {
       return;

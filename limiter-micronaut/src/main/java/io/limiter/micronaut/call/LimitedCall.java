@@ -8,6 +8,7 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl.Renewals;
+import io.limiter.micronaut.call.Held.HeldPermits;
 import io.limiter.micronaut.call.HeldSubmission.HeldGuard;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.CallValues;
@@ -112,7 +113,7 @@ public final class LimitedCall {
   private @Nullable Object result;
   private @Nullable CallValues values;
 
-  private volatile Renewals.@Nullable Renewal renewal;
+  private volatile @Nullable HeldPermits permits; // if it holds some
   private volatile @Nullable StreamedCost streamed; // written once, as it is admitted
   private volatile @Nullable HeldGuard submission; // if it is claimed
 
@@ -141,7 +142,7 @@ public final class LimitedCall {
       verdict
           .reservation()
           .permitDuration()
-          .ifPresent(time -> call.renewal = renewals.keep(call, time));
+          .ifPresent(time -> call.permits = renewals.keep(call, time));
     }
     RuleStack claimed = plan.claimed();
     if (claimed != null
@@ -335,9 +336,9 @@ public final class LimitedCall {
   }
 
   private void renewNow() {
-    Renewals.Renewal kept = renewal;
-    if (kept != null) {
-      kept.entered(this);
+    HeldPermits held = permits;
+    if (held != null) {
+      held.entered();
     }
   }
 
@@ -516,9 +517,9 @@ public final class LimitedCall {
    * @param completion null if it is reported already, or the method still runs
    */
   private CompletionStage<Void> complete(@Nullable Completion completion, boolean release) {
-    Renewals.Renewal kept = renewal;
+    HeldPermits kept = permits;
     if (kept != null) {
-      kept.end();
+      kept.over();
     }
     CompletionStage<Void> guard =
         release
