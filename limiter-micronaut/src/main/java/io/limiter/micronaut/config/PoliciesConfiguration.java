@@ -23,6 +23,7 @@ import io.micronaut.core.value.PropertyResolver;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -211,6 +212,6 @@ public final class PoliciesConfiguration {
   @Internal
   public boolean denyCache(Policy policy) {
     Set<String> not = inUse.treatments().notCached();
-    return not.isEmpty() || policy.parts().stream().noneMatch(not::contains);
+    return not.isEmpty() || Collections.disjoint(policy.parts(), not);
   }
 }

@@ -72,8 +72,8 @@ public class RateLimitFields {
     }
     boolean deniedBehind =
         verdict.allowed() && isDenial(response.code()) && headers.contains(LIMIT);
-    for (RateLimitFormat format : formats) {
-      format.write(verdict, headers, deniedBehind);
+    for (int i = 0; i < formats.size(); i++) {
+      formats.get(i).write(verdict, headers, deniedBehind);
     }
   }
 

@@ -642,7 +642,7 @@ public final class LimitPlan {
   /** The request to the store for one call; empty if the call is charged nothing. */
   public Optional<LimitRequest> request(CallValues call) {
     Optional<String> content = charged.flatMap(guarding -> guarding.submission().content(call));
-    List<Charge> taken = new ArrayList<>(charges.size());
+    Charge[] each = new Charge[units.length];
     Cost priced = Cost.ONE;
     int computed = 1;
     for (int i = 0; i < units.length; i++) {
@@ -652,8 +652,9 @@ public final class LimitPlan {
         priced = planned.cost();
         computed = call.units(priced.byArguments().orElseThrow());
       }
-      taken.add(planned.charge(call, fixed == 0 ? computed : fixed));
+      each[i] = planned.charge(call, fixed == 0 ? computed : fixed);
     }
+    List<Charge> taken = List.of(each);
     Optional<Charge> submission =
         charged.flatMap(guarding -> submission(guarding, taken, call, content));
     return taken.isEmpty() && submission.isEmpty()

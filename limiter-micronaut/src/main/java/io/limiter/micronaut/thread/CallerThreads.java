@@ -91,9 +91,9 @@ public final class CallerThreads {
   public <T> CompletableFuture<T> inOrder(
       CompletionStage<T> decision, Optional<HttpRequest<?>> request, CallContext caller) {
     if (request.isPresent()) {
-      for (CallerThreadFinder server : servers) {
+      for (int i = 0; i < servers.size(); i++) {
         Optional<CompletableFuture<T>> inOrder =
-            server.inOrder(request.get(), decision.toCompletableFuture());
+            servers.get(i).inOrder(request.get(), decision.toCompletableFuture());
         if (inOrder.isPresent()) {
           return inOrder.get();
         }

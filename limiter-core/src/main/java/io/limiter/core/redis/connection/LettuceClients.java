@@ -21,7 +21,6 @@ import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.socket.SocketChannel;
-import io.netty.handler.flush.FlushConsolidationHandler;
 import io.netty.resolver.AddressResolverGroup;
 import io.netty.resolver.dns.DnsAddressResolverGroup;
 import io.netty.resolver.dns.DnsNameResolverBuilder;
@@ -317,9 +316,6 @@ public final class LettuceClients {
    */
   static final class WatchedChannel implements NettyCustomizer {
 
-    /** The most writes that wait for one flush. */
-    private static final int MAX_CONSOLIDATED = 256;
-
     private final boolean consolidated;
 
     /**
@@ -333,10 +329,8 @@ public final class LettuceClients {
     @Override
     public void afterChannelInitialized(Channel opened) {
       opened.pipeline().addFirst(new SilenceWatch());
-      if (consolidated) {
-        opened.pipeline().addFirst(new FlushConsolidationHandler(MAX_CONSOLIDATED, true));
-      }
-      opened.pipeline().addLast(UnansweredCommands.of(opened.pipeline().get(CommandHandler.class)));
+      CommandHandler commands = opened.pipeline().get(CommandHandler.class);
+      opened.pipeline().addLast(UnansweredCommands.of(commands, consolidated));
     }
   }
 }

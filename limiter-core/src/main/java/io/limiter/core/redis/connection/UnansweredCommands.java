@@ -73,6 +73,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
 
   private final Queue<? extends RedisCommand<?, ?, ?>> unanswered;
   private final int most;
+  private final boolean consolidates;
   private final LongSupplier nanoTime;
 
   /** The decisions of this turn that are not sent yet; they may share a command. */
@@ -81,7 +82,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   /** The time of Redis that they need together. */
   private int collectedMicros;
 
-  /** Whether a task is to send them. */
+  /** Whether a task is to send them, and to flush. */
   private boolean scheduled;
 
   /** Whether decisions share commands; not while Redis does not have the script for that. */
@@ -103,17 +104,24 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
    * Creates the handler for a channel that has all of Lettuce's handlers, to be added at the end of
    * its pipeline.
    */
-  static UnansweredCommands of(CommandHandler commands) {
-    return new UnansweredCommands(commands.getStack(), LettuceClients.MAX_QUEUED, System::nanoTime);
+  static UnansweredCommands of(CommandHandler commands, boolean consolidates) {
+    return new UnansweredCommands(
+        commands.getStack(), LettuceClients.MAX_QUEUED, consolidates, System::nanoTime);
   }
 
   /**
+   * @param consolidates whether everything that is written in one turn is flushed at its end, not
+   *     only decisions
    * @param nanoTime a monotonic clock
    */
   UnansweredCommands(
-      Queue<? extends RedisCommand<?, ?, ?>> unanswered, int most, LongSupplier nanoTime) {
+      Queue<? extends RedisCommand<?, ?, ?>> unanswered,
+      int most,
+      boolean consolidates,
+      LongSupplier nanoTime) {
     this.unanswered = unanswered;
     this.most = most;
+    this.consolidates = consolidates;
     this.nanoTime = nanoTime;
   }
 
@@ -187,14 +195,22 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     collectedMicros += decision.micros();
     if (decision.isFull(collected.size(), collectedMicros)) {
       sendCollected(context);
-      context.flush(); // Redis decides these while the loop collects others
-    } else if (!scheduled) {
-      scheduled = true;
-      try {
-        context.executor().execute(() -> sendAtTheEnd(context));
-      } catch (RejectedExecutionException ended) { // the event loop is about to end
-        sendAtTheEnd(context);
-      }
+      flush(context); // otherwise Redis decides these while the loop collects others
+    } else {
+      endTurn(context);
+    }
+  }
+
+  /** Has this turn end with a flush. */
+  private void endTurn(ChannelHandlerContext context) {
+    if (scheduled) {
+      return;
+    }
+    scheduled = true;
+    try {
+      context.executor().execute(() -> sendAtTheEnd(context));
+    } catch (RejectedExecutionException ended) { // the event loop is about to end
+      sendAtTheEnd(context);
     }
   }
 
@@ -302,10 +318,22 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
 
   /** While something is collected, the end of the turn flushes everything. */
   @Override
-  public void flush(ChannelHandlerContext context) throws Exception {
-    if (collected.isEmpty()) {
-      super.flush(context);
+  public void flush(ChannelHandlerContext context) {
+    if (!collected.isEmpty()) {
+      return;
     }
+    if (consolidates) {
+      endTurn(context);
+    } else {
+      context.flush();
+    }
+  }
+
+  /** What was written before is sent. */
+  @Override
+  public void close(ChannelHandlerContext context, ChannelPromise promise) {
+    sendAtTheEnd(context);
+    var unused = context.close(promise);
   }
 
   private void tickAfter(long nanos, ChannelHandlerContext context) {

@@ -51,7 +51,8 @@ class UnansweredCommandsTest {
       new DecisionBatching(RedisScript.of("decide"), RedisScript.of("batch"), 16, () -> false);
   private final AtomicLong nanos = new AtomicLong(17);
   private final Queue<RedisCommand<?, ?, ?>> unanswered = new ArrayDeque<>();
-  private final UnansweredCommands bound = new UnansweredCommands(unanswered, MOST, nanos::get);
+  private final UnansweredCommands bound =
+      new UnansweredCommands(unanswered, MOST, false, nanos::get);
   private final EmbeddedChannel channel =
       new EmbeddedChannel(new Lettuce(), bound, new ChannelInboundHandlerAdapter());
   private final List<String> ends = new ArrayList<>();
