@@ -258,7 +258,7 @@ public final class RedisStore implements LimitStore {
     }
 
     @Override
-    @Nullable CompletionStage<Verdict> instead(StoreException failure) {
+    CompletionStage<Verdict> instead(StoreException failure) {
       if (failure.reason() == FailureReason.TIMEOUT
           || failure.reason() == FailureReason.PROCESS_LATE) {
         return CompletableFuture.failedFuture(failure.withLate(late()));
@@ -268,7 +268,7 @@ public final class RedisStore implements LimitStore {
       }
       return RedisNodes.Division.SEVERAL_SLOTS.isCauseOf(failure)
           ? decideBySlot(request, call.mode(), call, time)
-          : null;
+          : super.instead(failure);
     }
   }
 

@@ -153,9 +153,9 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
     return (T) reply;
   }
 
-  /** What is to be the result instead of a failure; null for the failure itself. */
-  @Nullable CompletionStage<T> instead(StoreException failure) {
-    return null;
+  /** What is to be the result instead of a failure; by default the failure itself. */
+  CompletionStage<T> instead(StoreException failure) {
+    return CompletableFuture.failedFuture(failure);
   }
 
   /** Sends the script to the node that has its keys, unless its breaker is open. */
@@ -315,7 +315,7 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
       if (isDone() || !complete(result)) {
         late().complete(result);
       }
-    } catch (RuntimeException strange) {
+    } catch (Throwable strange) { // an Error of an application's algorithm, too
       if (isDone() || !completeExceptionally(strange)) {
         late().completeExceptionally(strange);
       }
@@ -442,19 +442,17 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
       ended = true;
     }
     noteFailureOf(node);
-    CompletionStage<T> other = instead(failure);
-    if (other == null) {
-      completeExceptionally(failure);
-      return;
-    }
-    other.whenComplete(
-        (result, failed) -> {
-          if (failed == null) {
-            complete(result);
-          } else {
-            completeExceptionally(failed);
-          }
-        });
+    var unused =
+        CompletableFuture.completedFuture(failure)
+            .thenCompose(this::instead)
+            .whenComplete(
+                (result, failed) -> {
+                  if (failed == null) {
+                    complete(result);
+                  } else {
+                    completeExceptionally(RedisFailures.unwrap(failed));
+                  }
+                });
   }
 
   @Override

@@ -195,7 +195,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     collectedMicros += decision.micros();
     if (decision.isFull(collected.size(), collectedMicros)) {
       sendCollected(context);
-      flush(context); // otherwise Redis decides these while the loop collects others
+      flush(context); // unless it waits, Redis decides these while the loop collects others
     } else {
       endTurn(context);
     }
@@ -329,10 +329,10 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     }
   }
 
-  /** What was written before is sent. */
+  /** What was written before in this turn is sent. */
   @Override
   public void close(ChannelHandlerContext context, ChannelPromise promise) {
-    sendAtTheEnd(context);
+    context.flush();
     var unused = context.close(promise);
   }
 
