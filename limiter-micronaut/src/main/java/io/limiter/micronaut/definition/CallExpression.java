@@ -30,6 +30,9 @@ public final class CallExpression {
   /** The method of every expression class that Micronaut's compiler generates. */
   private static final String EVALUATION = "doEvaluate";
 
+  /** The most zeros that a number is written with, rather than with an exponent. */
+  private static final int MAX_PLAIN = 32;
+
   private static final String COST_BOUNDS =
       "it must be a whole number from 1 to " + Charge.MAX_COST;
 
@@ -248,9 +251,25 @@ public final class CallExpression {
 
   private static String plain(Object value) {
     if (value instanceof Number number) {
-      return NumberText.of(number);
+      return numberText(number);
     }
     return value instanceof Enum<?> constant ? constant.name() : value.toString();
+  }
+
+  /**
+   * The canonical text of a number: 100, 100.0 and 1e2 have the same text, 100. A client may send
+   * any number, including 1e400 or an arbitrarily large exponent.
+   */
+  private static String numberText(Number number) {
+    String written = number.toString();
+    try {
+      BigDecimal shortest = new BigDecimal(written).stripTrailingZeros();
+      return Math.abs((long) shortest.scale()) <= MAX_PLAIN
+          ? shortest.toPlainString()
+          : shortest.toString();
+    } catch (ArithmeticException | NumberFormatException tooLongOrNotFinite) {
+      return written;
+    }
   }
 
   private MissingSubjectException missing(String remedy) {
@@ -275,31 +294,5 @@ public final class CallExpression {
   @Override
   public String toString() {
     return text;
-  }
-
-  /** The canonical text of a number: 100, 100.0 and 1e2 have the same text, 100. */
-  @Internal
-  public static final class NumberText {
-
-    /** The most zeros that a number is written with, rather than with an exponent. */
-    private static final int MAX_PLAIN = 32;
-
-    private NumberText() {}
-
-    /**
-     * The text of this number. A client may send any number, including 1e400 or an arbitrarily
-     * large exponent.
-     */
-    public static String of(Number number) {
-      String written = number.toString();
-      try {
-        BigDecimal shortest = new BigDecimal(written).stripTrailingZeros();
-        return Math.abs((long) shortest.scale()) <= MAX_PLAIN
-            ? shortest.toPlainString()
-            : shortest.toString();
-      } catch (ArithmeticException | NumberFormatException tooLongOrNotFinite) {
-        return written;
-      }
-    }
   }
 }

@@ -138,11 +138,19 @@ public final class MemberSet {
    * @param value the value from a default or the annotation; a setting has its own text
    */
   public ConfigurationException mistake(PolicyMember<?> member, Object value, String remedy) {
+    return origin(member, value).mistake(remedy);
+  }
+
+  /**
+   * Where a member stands, for a mistake in it.
+   *
+   * @param value the value from a default or the annotation; a setting has its own text
+   */
+  public Origin origin(PolicyMember<?> member, Object value) {
     Optional<Origin> origin = find(member).map(Written::origin);
     String key = origin.map(Origin::key).orElse(place + '.' + member.annotated());
     return origin
         .filter(Origin::isSetting)
-        .orElseGet(() -> new Origin(key, String.valueOf(value), ""))
-        .mistake(remedy);
+        .orElseGet(() -> new Origin(key, String.valueOf(value), ""));
   }
 }

@@ -2,6 +2,8 @@
 package io.limiter.micronaut.definition;
 
 import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.Internal;
+import java.util.function.Supplier;
 
 /**
  * Where a value of a policy stands.
@@ -27,6 +29,20 @@ public record Origin(String key, String value, String source) {
   /** A mistake in this value: always its place, the value and the remedy. */
   public ConfigurationException mistake(String remedy) {
     return new ConfigurationException("%s: %s".formatted(this, remedy));
+  }
+
+  /**
+   * Makes something of this value.
+   *
+   * @param make rejects the value by an {@link IllegalArgumentException} with the remedy
+   */
+  @Internal
+  public <T> T accepted(Supplier<T> make) {
+    try {
+      return make.get();
+    } catch (IllegalArgumentException e) {
+      throw mistake(String.valueOf(e.getMessage()));
+    }
   }
 
   @Override

@@ -6,86 +6,72 @@ import io.limiter.micronaut.annotation.LimitCondition;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.plan.NamedBeans.FoundBean;
 import io.micronaut.core.annotation.Internal;
-import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Selects the calls that a policy limits. If a condition throws, the call is limited. */
+/**
+ * Selects the calls that a policy limits. If it throws, the call is limited.
+ *
+ * @param text as written; two of them on one method are equal if their texts are
+ * @param needsArguments whether it is computed from the arguments of the method
+ * @param test runs code of the application
+ */
 @Internal
-public sealed interface Condition {
-
-  /** Whether it is computed from the arguments of the method. */
-  boolean needsArguments();
-
-  /** Whether the policy limits this call. Runs code of the application. */
-  boolean limits(CallValues call);
-
-  /** A bean of the application. */
-  record OfRequest(FoundBean<LimitCondition> bean) implements Condition {
-
-    @Override
-    public boolean needsArguments() {
-      return false;
-    }
-
-    @Override
-    public boolean limits(CallValues call) {
-      return LoggedEvaluation.limits(
-          this,
-          () ->
-              call.request().isPresent()
-                  ? bean.object().get().limits(call.request().get())
-                  : bean.object().get().limitsOutsideOfRequest());
-    }
-
-    @Override
-    public String toString() {
-      return bean.name();
-    }
-  }
+public record Condition(String text, boolean needsArguments, Predicate<CallValues> test) {
 
   /** An expression over the arguments of the method. */
-  record OfArguments(CallExpression expression) implements Condition {
+  static Condition ofArguments(CallExpression expression) {
+    return new Condition(expression.toString(), true, call -> call.isTrue(expression));
+  }
 
-    @Override
-    public boolean needsArguments() {
+  /** A bean of the application. */
+  static Condition ofBean(FoundBean<LimitCondition> bean) {
+    return new Condition(
+        bean.name(),
+        false,
+        call ->
+            call.request().isPresent()
+                ? bean.object().get().limits(call.request().get())
+                : bean.object().get().limitsOutsideOfRequest());
+  }
+
+  /** Whether the policy limits this call. */
+  public boolean limits(CallValues call) {
+    try {
+      return test.test(call);
+    } catch (RuntimeException failure) {
+      long calls = Failures.THROTTLE.count();
+      if (calls > 0) {
+        Failures.LOG.warn(
+            "The condition {} failed, so the call is limited. Conditions that failed since the last message: {}",
+            text,
+            calls,
+            failure);
+      }
       return true;
-    }
-
-    @Override
-    public boolean limits(CallValues call) {
-      return LoggedEvaluation.limits(this, () -> call.isTrue(expression));
-    }
-
-    @Override
-    public String toString() {
-      return expression.toString();
     }
   }
 
-  /** Evaluates conditions, and logs their failures, at most once in ten seconds. */
-  @Internal
-  final class LoggedEvaluation {
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof Condition that && text.equals(that.text);
+  }
 
-    private static final Logger LOG = LoggerFactory.getLogger(Condition.class);
-    private static final LogThrottle THROTTLE = new LogThrottle();
+  @Override
+  public int hashCode() {
+    return text.hashCode();
+  }
 
-    private LoggedEvaluation() {}
+  @Override
+  public String toString() {
+    return text;
+  }
 
-    private static boolean limits(Condition condition, BooleanSupplier evaluate) {
-      try {
-        return evaluate.getAsBoolean();
-      } catch (RuntimeException failure) {
-        long calls = THROTTLE.count();
-        if (calls > 0) {
-          LOG.warn(
-              "The condition {} failed, so the call is limited. Conditions that failed since the last message: {}",
-              condition,
-              calls,
-              failure);
-        }
-        return true;
-      }
-    }
+  /** Creates the log when it is first needed, which is never while a limit is compiled. */
+  private static final class Failures {
+
+    static final Logger LOG = LoggerFactory.getLogger(Condition.class);
+    static final LogThrottle THROTTLE = new LogThrottle();
   }
 }

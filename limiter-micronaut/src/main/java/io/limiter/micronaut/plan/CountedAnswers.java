@@ -5,6 +5,7 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.CallAnswer;
 import io.limiter.micronaut.annotation.CountCondition;
 import io.limiter.micronaut.definition.CallExpression;
+import io.limiter.micronaut.plan.NamedBeans.FoundBean;
 import io.micronaut.core.annotation.Internal;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +27,14 @@ public record CountedAnswers(
   private static final LogThrottle FAILURES = new LogThrottle();
 
   private static final @Nullable Object[] NO_ARGUMENTS = {};
+
+  static CountedAnswers ofAnswer(CallExpression expression) {
+    return new CountedAnswers(expression.toString(), expression, null);
+  }
+
+  static CountedAnswers ofBean(FoundBean<CountCondition> bean) {
+    return new CountedAnswers(bean.name(), null, bean.object());
+  }
 
   /**
    * Whether a call counts. Runs code of the application.

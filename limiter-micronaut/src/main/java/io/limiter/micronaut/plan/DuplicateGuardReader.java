@@ -48,7 +48,7 @@ final class DuplicateGuardReader {
     RuleStack rules = RuleStack.of(List.of(RuleReader.duplicateRule(policy)));
     return new DuplicateGuard(
         limit,
-        replay.isPresent() && !isSubjectWritten(policy)
+        replay.isPresent() && !SubjectReader.isWrittenIn(policy)
             ? new SubjectSource.Submitter()
             : source.submitter(),
         replay.isPresent() ? rules : claimed(policy, method, rules),
@@ -65,13 +65,6 @@ final class DuplicateGuardReader {
     return policy
         .get(PolicyMember.DUPLICATE_BY)
         .orElse(replays(policy) ? DuplicateBy.IDEMPOTENCY_KEY : DuplicateBy.AUTO);
-  }
-
-  private static boolean isSubjectWritten(MemberSet policy) {
-    return policy.has(PolicyMember.LIMIT_TYPE)
-        || policy.has(PolicyMember.HEADER)
-        || policy.has(PolicyMember.SUBJECT)
-        || policy.has(PolicyMember.RESOLVER);
   }
 
   private static boolean replays(MemberSet policy) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
+import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.PolicyMember.Expressible;
 import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.micronaut.context.BeanContext;
@@ -13,6 +14,7 @@ import io.micronaut.core.util.SupplierUtil;
 import io.micronaut.inject.qualifiers.Qualifiers;
 import jakarta.inject.Singleton;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /** The beans of the application that definitions name. */
@@ -46,6 +48,26 @@ public interface NamedBeans {
                     .mistake(
                         "no bean of type %s has this name: annotate one with @Named(\"%s\")%s"
                             .formatted(type.getName(), name, remedy)));
+  }
+
+  /**
+   * What a member states as an expression over the arguments, or by the name of a bean.
+   *
+   * @param ofArguments makes it of an expression
+   * @param type that of the bean
+   * @param remedy as for {@link #named(Written, Class, String)}
+   * @param ofBean makes it of a bean
+   */
+  default <T, R> R expressionOrBean(
+      Written<Expressible> written,
+      Function<CallExpression, R> ofArguments,
+      Class<T> type,
+      String remedy,
+      Function<FoundBean<T>, R> ofBean) {
+    Optional<CallExpression> expression = written.value().expression();
+    return expression.isPresent()
+        ? ofArguments.apply(expression.get())
+        : ofBean.apply(named(written, type, remedy));
   }
 
   /**

@@ -198,7 +198,7 @@ final class PolicyPlanner {
             some.forEach(
                 (codeName, rule) -> {
                   SubjectSource counted =
-                      parts.subjects().isWrittenIn(rule) ? subjects.apply(rule) : source;
+                      SubjectReader.isWrittenIn(rule) ? subjects.apply(rule) : source;
                   Named named = named(counted, rule, codeName, countIf, trial);
                   MethodChecks.requireSeenCompletion(method, rule, named.read().kind());
                   rules.add(named);
@@ -380,8 +380,7 @@ final class PolicyPlanner {
         .changed(RuleList.ANONYMOUS, this::nameOf, taken)
         .forEach(
             (codeName, rule) -> {
-              for (PolicyMember<?> member :
-                  List.of(PolicyMember.LIMIT_TYPE, PolicyMember.HEADER, PolicyMember.SUBJECT)) {
+              for (PolicyMember<?> member : SubjectReader.WHO) {
                 rule.reject(member, "this rule counts the subject of its policy: remove it");
               }
               read.add(named(source, rule, codeName, countIf, false));
@@ -411,22 +410,18 @@ final class PolicyPlanner {
   }
 
   private Optional<Condition> condition(MemberSet policy) {
-    Optional<Written<Expressible>> written = policy.find(PolicyMember.CONDITION);
-    if (written.isEmpty()) {
-      return Optional.empty();
-    }
-    Optional<CallExpression> expression = written.get().value().expression();
-    if (expression.isPresent()) {
-      return Optional.of(new Condition.OfArguments(expression.get()));
-    }
-    return Optional.of(
-        new Condition.OfRequest(
-            parts
-                .beans()
-                .named(
-                    written.get(),
-                    LimitCondition.class,
-                    ", or write an expression over the arguments in the annotation, such as \"#{!order.draft}\"")));
+    return policy
+        .find(PolicyMember.CONDITION)
+        .map(
+            written ->
+                parts
+                    .beans()
+                    .expressionOrBean(
+                        written,
+                        Condition::ofArguments,
+                        LimitCondition.class,
+                        ", or write an expression over the arguments in the annotation, such as \"#{!order.draft}\"",
+                        Condition::ofBean));
   }
 
   private Optional<CountedAnswers> countIf(MemberSet policy) {
@@ -435,21 +430,15 @@ final class PolicyPlanner {
       return Optional.empty();
     }
     MethodChecks.requireSeenCompletion(method, written.get(), "count all of its calls");
-    String text = written.get().value().text();
-    Optional<CallExpression> expression = written.get().value().expression();
     return Optional.of(
-        expression.isPresent()
-            ? new CountedAnswers(text, expression.get(), null)
-            : new CountedAnswers(
-                text,
-                null,
-                parts
-                    .beans()
-                    .named(
-                        written.get(),
-                        CountCondition.class,
-                        ", or write an expression over the answer in the annotation, such as \"#{status == 404}\"")
-                    .object()));
+        parts
+            .beans()
+            .expressionOrBean(
+                written.get(),
+                CountedAnswers::ofAnswer,
+                CountCondition.class,
+                ", or write an expression over the answer in the annotation, such as \"#{status == 404}\"",
+                CountedAnswers::ofBean));
   }
 
   /** All definitions of one policy must agree on which calls have failed. */
@@ -933,15 +922,15 @@ final class PolicyPlanner {
   }
 
   private RuleStack stack(Owner owner, Owned owned, List<Rule> rules) {
-    RuleStack stack;
-    try {
-      stack = RuleStack.of(rules).withCounting(owner.kind.counting());
-      stack = owned.ban == null ? stack : stack.withBan(owned.ban);
-      stack = owned.warnAt == null ? stack : stack.withWarnAt(owned.warnAt.value());
-    } catch (IllegalArgumentException e) {
-      throw Origin.annotated(description, "@RateRule", rules.stream().map(Rule::name).toList())
-          .mistake(String.valueOf(e.getMessage()));
-    }
+    Origin written =
+        Origin.annotated(description, "@RateRule", rules.stream().map(Rule::name).toList());
+    RuleStack stack =
+        written.accepted(
+            () -> {
+              RuleStack counting = RuleStack.of(rules).withCounting(owner.kind.counting());
+              counting = owned.ban == null ? counting : counting.withBan(owned.ban);
+              return owned.warnAt == null ? counting : counting.withWarnAt(owned.warnAt.value());
+            });
     return owned.lease == null ? stack : leased(stack, owned.lease);
   }
 
@@ -955,11 +944,7 @@ final class PolicyPlanner {
                     .formatted(rule.name()));
       }
     }
-    try {
-      return stack.withLease(lease.value());
-    } catch (IllegalArgumentException e) {
-      throw lease.origin().mistake(String.valueOf(e.getMessage()));
-    }
+    return lease.origin().accepted(() -> stack.withLease(lease.value()));
   }
 
   /** Numbers the expressions of each limit key; equal expressions have one number. */

@@ -16,7 +16,6 @@ import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.PeriodAnchor;
 import io.limiter.micronaut.config.LimiterConfiguration;
-import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyMember;
@@ -110,12 +109,10 @@ public final class RuleReader {
   }
 
   private static Rule named(Rule rule, MemberSet members, PolicyMember<String> member) {
-    Optional<String> name = members.get(member);
-    try {
-      return name.map(rule::withName).orElse(rule);
-    } catch (IllegalArgumentException e) {
-      throw members.mistake(member, name.orElse(""), String.valueOf(e.getMessage()));
-    }
+    return members
+        .get(member)
+        .map(name -> members.origin(member, name).accepted(() -> rule.withName(name)))
+        .orElse(rule);
   }
 
   /** The rule of a duplicate guard: a log, which can give a single submission back. */
@@ -278,20 +275,19 @@ public final class RuleReader {
           "set it to 0 to %s, which is its count, or leave it out to start with a full bucket"
               .formatted(count));
     }
-    try {
-      return new TokenBucketRule(
-          count + "-at-" + Rule.nameOf(refill, interval),
-          count,
-          refill,
-          interval,
-          !rule.isFalse(PolicyMember.GREEDY),
-          initial == -1 ? count : initial);
-    } catch (IllegalArgumentException e) {
-      String why = String.valueOf(e.getMessage());
-      throw rule.has(PolicyMember.REFILL)
-          ? rule.mistake(PolicyMember.REFILL, refill, why)
-          : rule.mistake(PolicyMember.COUNT, count, why);
-    }
+    Origin written =
+        rule.has(PolicyMember.REFILL)
+            ? rule.origin(PolicyMember.REFILL, refill)
+            : rule.origin(PolicyMember.COUNT, count);
+    return written.accepted(
+        () ->
+            new TokenBucketRule(
+                count + "-at-" + Rule.nameOf(refill, interval),
+                count,
+                refill,
+                interval,
+                !rule.isFalse(PolicyMember.GREEDY),
+                initial == -1 ? count : initial));
   }
 
   private CustomRule custom(MemberSet rule, long count, Duration window) {
@@ -309,11 +305,11 @@ public final class RuleReader {
           parameters,
           "use at most %s finite numbers".formatted(CustomRule.MAX_PARAMETERS));
     }
-    try {
-      return CustomRule.of(bean.object().get(), count, window, parameters.toArray(Double[]::new));
-    } catch (IllegalArgumentException e) {
-      throw own.origin().mistake(String.valueOf(e.getMessage()));
-    }
+    return own.origin()
+        .accepted(
+            () ->
+                CustomRule.of(
+                    bean.object().get(), count, window, parameters.toArray(Double[]::new)));
   }
 
   private static LeakyBucketRule leakyBucket(MemberSet rule, long count, Duration window) {
@@ -330,14 +326,13 @@ public final class RuleReader {
       throw written(rule, PolicyMember.MAX_WAIT)
           .mistake("the client's connection stays open meanwhile: set it to at most 5 minutes");
     }
-    try {
-      return LeakyBucketRule.of(count, window, (int) queue, maxWait)
-          .withFair(!rule.isFalse(PolicyMember.FAIR));
-    } catch (IllegalArgumentException e) {
-      PolicyMember<?> member =
-          rule.has(PolicyMember.MAX_WAIT) ? PolicyMember.MAX_WAIT : PolicyMember.QUEUE;
-      throw written(rule, member).mistake(String.valueOf(e.getMessage()));
-    }
+    PolicyMember<?> longest =
+        rule.has(PolicyMember.MAX_WAIT) ? PolicyMember.MAX_WAIT : PolicyMember.QUEUE;
+    return written(rule, longest)
+        .accepted(
+            () ->
+                LeakyBucketRule.of(count, window, (int) queue, maxWait)
+                    .withFair(!rule.isFalse(PolicyMember.FAIR)));
   }
 
   /** Whole milliseconds, rounded up, so that the queue's last place can be used. */
@@ -356,14 +351,11 @@ public final class RuleReader {
       return FixedWindowRule.aligned(count, calendar.get(), by.zone()).alignedTo(by);
     }
     FixedWindowRule unaligned = FixedWindowRule.of(count, window);
-    try {
-      return alignment.map(unaligned::alignedTo).orElse(unaligned);
-    } catch (IllegalArgumentException e) {
-      String why = String.valueOf(e.getMessage());
-      throw rule.find(PolicyMember.TIME)
-          .map(time -> time.origin().mistake(why))
-          .orElseGet(() -> rule.mistake(PolicyMember.TIME, DEFAULT_TIME, why));
-    }
+    Origin time =
+        rule.find(PolicyMember.TIME)
+            .map(Written::origin)
+            .orElseGet(() -> rule.origin(PolicyMember.TIME, DEFAULT_TIME));
+    return time.accepted(() -> alignment.map(unaligned::alignedTo).orElse(unaligned));
   }
 
   private Optional<Alignment> alignment(MemberSet rule) {
@@ -404,17 +396,15 @@ public final class RuleReader {
   }
 
   private Optional<SubjectAnchor> subjectAnchor(MemberSet rule) {
-    Written<Expressible> written = rule.find(PolicyMember.ANCHOR).orElseThrow();
-    Optional<CallExpression> expression = written.value().expression();
-    if (expression.isPresent()) {
-      return Optional.of(new SubjectAnchor.OfArguments(expression.get()));
-    }
-    return Optional.of(
-        new SubjectAnchor.OfBean(
-            beans.named(
-                written,
-                PeriodAnchor.class,
-                ", or write a local time such as 2024-01-01T00:00, or in the annotation an expression over the arguments, such as \"#{customer.billingDay}\"")));
+    return rule.find(PolicyMember.ANCHOR)
+        .map(
+            written ->
+                beans.expressionOrBean(
+                    written,
+                    SubjectAnchor.OfArguments::new,
+                    PeriodAnchor.class,
+                    ", or write a local time such as 2024-01-01T00:00, or in the annotation an expression over the arguments, such as \"#{customer.billingDay}\"",
+                    SubjectAnchor.OfBean::new));
   }
 
   private static ZoneId zone(Written<String> zone) {

@@ -24,6 +24,14 @@ public final class SubjectReader {
   /** A field name of RFC 9110, section 5.6.2, with a bounded length. */
   private static final Pattern HEADER_NAME = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}");
 
+  /** The members that state who is counted. */
+  static final List<PolicyMember<?>> WHO =
+      List.of(
+          PolicyMember.LIMIT_TYPE,
+          PolicyMember.HEADER,
+          PolicyMember.SUBJECT,
+          PolicyMember.RESOLVER);
+
   private final NamedBeans beans;
   private final LimiterConfiguration configuration;
 
@@ -32,11 +40,9 @@ public final class SubjectReader {
     this.configuration = configuration;
   }
 
-  /** Whether a rule has its own subject. */
-  boolean isWrittenIn(MemberSet rule) {
-    return rule.has(PolicyMember.LIMIT_TYPE)
-        || rule.has(PolicyMember.HEADER)
-        || rule.has(PolicyMember.SUBJECT);
+  /** Whether a policy or a rule has a subject of its own. */
+  static boolean isWrittenIn(MemberSet who) {
+    return WHO.stream().anyMatch(who::has);
   }
 
   /**

@@ -294,7 +294,7 @@ public final class SubmissionDigest {
     } else if (node.isString()) {
       text(node.getStringValue(), text);
     } else if (node.isNumber()) {
-      text.append('#').append(CallExpression.NumberText.of(node.getNumberValue())).append(',');
+      text.append('#').append(CallExpression.textOf(node.getNumberValue())).append(',');
     } else {
       text.append(node.isNull() ? "n" : node.getBooleanValue() ? "t" : "f");
     }
