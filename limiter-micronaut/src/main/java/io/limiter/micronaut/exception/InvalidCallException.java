@@ -116,18 +116,14 @@ public abstract sealed class InvalidCallException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
-    private final boolean missing;
-
-    private InvalidIdempotencyKeyException(String message, boolean missing) {
-      super(
-          message,
-          missing ? "{limiter.idempotency-key-missing}" : "{limiter.idempotency-key-malformed}");
-      this.missing = missing;
+    private InvalidIdempotencyKeyException(String message, String response) {
+      super(message, response);
     }
 
     /** The request has no such header. */
     public static InvalidIdempotencyKeyException missing() {
-      return new InvalidIdempotencyKeyException("The request has no Idempotency-Key header", true);
+      return new InvalidIdempotencyKeyException(
+          "The request has no Idempotency-Key header", "{limiter.idempotency-key-missing}");
     }
 
     /**
@@ -137,12 +133,7 @@ public abstract sealed class InvalidCallException extends RuntimeException {
      */
     public static InvalidIdempotencyKeyException malformed(String why) {
       return new InvalidIdempotencyKeyException(
-          "The Idempotency-Key header is invalid: " + why, false);
-    }
-
-    /** Whether the request has no such header. */
-    public boolean isMissing() {
-      return missing;
+          "The Idempotency-Key header is invalid: " + why, "{limiter.idempotency-key-malformed}");
     }
   }
 }

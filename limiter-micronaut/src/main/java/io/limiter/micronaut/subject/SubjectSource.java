@@ -16,30 +16,28 @@ public sealed interface SubjectSource {
   /** The kinds of sources. */
   enum Kind {
     /** See {@link Address}. */
-    ADDRESS(false, true, false, false),
+    ADDRESS(false, true, false),
     /** See {@link Everybody}. */
-    EVERYBODY(false, false, false, false),
+    EVERYBODY(false, false, false),
     /** See {@link Submitter}. */
-    SUBMITTER(false, false, false, false),
+    SUBMITTER(false, false, false),
     /** See {@link User}. */
-    USER(false, true, false, true),
+    USER(false, true, false),
     /** See {@link Header}. */
-    HEADER(false, true, true, true),
+    HEADER(false, true, true),
     /** See {@link Expression}. */
-    EXPRESSION(true, false, true, false),
+    EXPRESSION(true, false, true),
     /** See {@link Resolver}. */
-    RESOLVER(false, false, false, true);
+    RESOLVER(false, false, false);
 
     private final boolean needsArguments;
     private final boolean needsRequest;
     private final boolean chosen;
-    private final boolean mayBeAnonymous;
 
-    Kind(boolean needsArguments, boolean needsRequest, boolean chosen, boolean mayBeAnonymous) {
+    Kind(boolean needsArguments, boolean needsRequest, boolean chosen) {
       this.needsArguments = needsArguments;
       this.needsRequest = needsRequest;
       this.chosen = chosen;
-      this.mayBeAnonymous = mayBeAnonymous;
     }
   }
 
@@ -76,7 +74,7 @@ public sealed interface SubjectSource {
   /** Whether there may be calls without a subject. */
   @Internal
   default boolean mayBeAnonymous() {
-    return kind().mayBeAnonymous;
+    return true;
   }
 
   /**
@@ -88,8 +86,28 @@ public sealed interface SubjectSource {
     return kind() == Kind.EVERYBODY ? new Submitter() : this;
   }
 
+  /** A source by which every call has a subject. */
+  @Internal
+  sealed interface OfEveryCall extends SubjectSource {
+
+    @Override
+    default Anonymous anonymous() {
+      return Anonymous.ADDRESS;
+    }
+
+    @Override
+    default SubjectSource withAnonymous(Anonymous other) {
+      return this;
+    }
+
+    @Override
+    default boolean mayBeAnonymous() {
+      return false;
+    }
+  }
+
   /** The client's address. */
-  record Address() implements SubjectSource {
+  record Address() implements OfEveryCall {
 
     @Override
     public Kind kind() {
@@ -100,20 +118,10 @@ public sealed interface SubjectSource {
     public String written() {
       return "limitType = IP";
     }
-
-    @Override
-    public Anonymous anonymous() {
-      return Anonymous.ADDRESS;
-    }
-
-    @Override
-    public SubjectSource withAnonymous(Anonymous other) {
-      return this;
-    }
   }
 
   /** All calls together, as one subject. */
-  record Everybody() implements SubjectSource {
+  record Everybody() implements OfEveryCall {
 
     @Override
     public Kind kind() {
@@ -124,23 +132,13 @@ public sealed interface SubjectSource {
     public String written() {
       return "limitType = GLOBAL";
     }
-
-    @Override
-    public Anonymous anonymous() {
-      return Anonymous.ADDRESS;
-    }
-
-    @Override
-    public SubjectSource withAnonymous(Anonymous other) {
-      return this;
-    }
   }
 
   /**
    * The sender of a submission where all calls are counted as one: the user who is logged in, else
    * the address; outside of a request all calls together.
    */
-  record Submitter() implements SubjectSource {
+  record Submitter() implements OfEveryCall {
 
     @Override
     public Kind kind() {
@@ -150,16 +148,6 @@ public sealed interface SubjectSource {
     @Override
     public String written() {
       return "limitType = IP";
-    }
-
-    @Override
-    public Anonymous anonymous() {
-      return Anonymous.ADDRESS;
-    }
-
-    @Override
-    public SubjectSource withAnonymous(Anonymous other) {
-      return this;
     }
   }
 
@@ -217,7 +205,7 @@ public sealed interface SubjectSource {
    *     expressions are two subjects
    */
   @Internal
-  record Expression(CallExpression expression, int ordinal) implements SubjectSource {
+  record Expression(CallExpression expression, int ordinal) implements OfEveryCall {
 
     @Override
     public Kind kind() {
@@ -227,16 +215,6 @@ public sealed interface SubjectSource {
     @Override
     public String written() {
       return "subject = " + expression;
-    }
-
-    @Override
-    public Anonymous anonymous() {
-      return Anonymous.ADDRESS;
-    }
-
-    @Override
-    public SubjectSource withAnonymous(Anonymous other) {
-      return this;
     }
   }
 

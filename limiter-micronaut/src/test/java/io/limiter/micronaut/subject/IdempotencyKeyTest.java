@@ -144,6 +144,6 @@ class IdempotencyKeyTest {
     assertThatExceptionOfType(InvalidIdempotencyKeyException.class)
         .isThrownBy(() -> of(field))
         .withMessage("The Idempotency-Key header is invalid: " + why)
-        .matches(rejected -> !rejected.isMissing(), "is not missing");
+        .returns("idempotency_key_malformed", InvalidIdempotencyKeyException::code);
   }
 }
