@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
-import io.limiter.core.resilience.Fallback;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
 import io.limiter.micronaut.config.SettingsReader.VariableLayer;
@@ -9,13 +8,9 @@ import io.limiter.micronaut.config.SettingsReader.WrittenLayer;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
-import io.limiter.micronaut.definition.PolicyMember;
 import io.micronaut.core.annotation.Internal;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -247,29 +242,6 @@ public final class LimitSettings {
   static boolean isUnder(String prefix, String key) {
     return key.startsWith(prefix)
         && (key.length() == prefix.length() || ".[".indexOf(key.charAt(prefix.length())) >= 0);
-  }
-
-  /**
-   * How calls under a policy are decided, and who decides while the store is away. By the names of
-   * policies; only those that differ from the default.
-   *
-   * @param notCached the policies whose denials always come from the store
-   */
-  record Treatments(
-      Map<String, Duration> deadlines, Map<String, Fallback> fallbacks, Set<String> notCached) {}
-
-  /** The treatments of these policies. */
-  Treatments treatments(Collection<String> names) {
-    Treatments all = new Treatments(new HashMap<>(), new HashMap<>(), new HashSet<>());
-    for (String name : names) {
-      MemberSet members = of(name).members();
-      members.get(PolicyMember.DEADLINE).ifPresent(own -> all.deadlines().put(name, own));
-      members.get(PolicyMember.FALLBACK).ifPresent(own -> all.fallbacks().put(name, own));
-      if (members.isFalse(PolicyMember.DENY_CACHE)) {
-        all.notCached().add(name);
-      }
-    }
-    return all;
   }
 
   /**

@@ -8,10 +8,10 @@ import io.limiter.core.resilience.Fallback;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
 import io.limiter.micronaut.config.LimitSettings.Layer;
-import io.limiter.micronaut.config.LimitSettings.Treatments;
 import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
 import io.limiter.micronaut.config.SettingsReader.SettingConverter;
 import io.limiter.micronaut.config.SettingsReader.VariableLayer;
+import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.micronaut.context.annotation.Context;
@@ -24,6 +24,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -64,22 +66,26 @@ public final class PoliciesConfiguration {
   private volatile InUse inUse;
 
   /**
-   * The settings that are in use.
+   * The settings that are in use. How calls under a policy are decided, and who decides while the
+   * store is away, is known by the name of the policy where it differs from the default.
    *
    * @param names of all policies
+   * @param notCached the policies whose denials always come from the store
    * @param block the callers whose requests are rejected; null if there are none
    */
   private record InUse(
       LimitSettings settings,
       Set<String> names,
-      Treatments treatments,
+      Map<String, Duration> deadlines,
+      Map<String, Fallback> fallbacks,
+      Set<String> notCached,
       @Nullable BlockConfiguration block) {}
 
   PoliciesConfiguration(Environment environment, RedisConfiguration redis) {
     this.redis = redis;
     LimitSettings settings = read(SettingSources.atStart(environment), Map.of(), Map.of());
     this.inUse = prepared(settings, settings.policies());
-    this.deadlines = new PolicyDeadlines(inUse.treatments().deadlines());
+    this.deadlines = new PolicyDeadlines(inUse.deadlines());
   }
 
   /**
@@ -118,16 +124,29 @@ public final class PoliciesConfiguration {
 
   /** Rejects what does not fit the settings of Redis. */
   private InUse prepared(LimitSettings read, Set<String> names) {
-    Treatments all = read.treatments(names);
-    for (String policy : all.deadlines().keySet()) {
-      Written<Duration> own = read.of(policy).members().find(PolicyMember.DEADLINE).orElseThrow();
-      if (own.value().compareTo(RedisSettings.MIN_DEADLINE) < 0
-          || own.value().compareTo(RedisSettings.MAX_DEADLINE) > 0) {
-        throw PolicyMember.DEADLINE.mistake(own.origin());
+    Map<String, Duration> deadlines = new HashMap<>();
+    Map<String, Fallback> fallbacks = new HashMap<>();
+    Set<String> notCached = new HashSet<>();
+    for (String policy : names) {
+      MemberSet members = read.of(policy).members();
+      members
+          .find(PolicyMember.DEADLINE)
+          .ifPresent(written -> deadlines.put(policy, deadline(written)));
+      members.get(PolicyMember.FALLBACK).ifPresent(own -> fallbacks.put(policy, own));
+      if (members.isFalse(PolicyMember.DENY_CACHE)) {
+        notCached.add(policy);
       }
     }
-    var unused = redis.settings(new PolicyDeadlines(all.deadlines()));
-    return new InUse(read, names, all, read.block().orElse(null));
+    var unused = redis.settings(new PolicyDeadlines(deadlines));
+    return new InUse(read, names, deadlines, fallbacks, notCached, read.block().orElse(null));
+  }
+
+  private static Duration deadline(Written<Duration> written) {
+    if (written.value().compareTo(RedisSettings.MIN_DEADLINE) < 0
+        || written.value().compareTo(RedisSettings.MAX_DEADLINE) > 0) {
+      throw PolicyMember.DEADLINE.mistake(written.origin());
+    }
+    return written.value();
   }
 
   /**
@@ -142,7 +161,7 @@ public final class PoliciesConfiguration {
     all.addAll(policies);
     InUse next = prepared(read, all);
     return () -> {
-      deadlines.use(next.treatments().deadlines());
+      deadlines.use(next.deadlines());
       inUse = next;
     };
   }
@@ -185,7 +204,7 @@ public final class PoliciesConfiguration {
    */
   public Function<Policy, Fallback> fallbacks(Fallback usual) {
     return policy -> {
-      Map<String, Fallback> own = inUse.treatments().fallbacks();
+      Map<String, Fallback> own = inUse.fallbacks();
       List<String> parts = policy.parts();
       Fallback strictest = own.getOrDefault(parts.get(0), usual);
       for (int i = 1; i < parts.size(); i++) {
@@ -211,7 +230,7 @@ public final class PoliciesConfiguration {
   /** Whether denials of this policy may be answered without a call to Redis. */
   @Internal
   public boolean denyCache(Policy policy) {
-    Set<String> not = inUse.treatments().notCached();
+    Set<String> not = inUse.notCached();
     return not.isEmpty() || Collections.disjoint(policy.parts(), not);
   }
 }

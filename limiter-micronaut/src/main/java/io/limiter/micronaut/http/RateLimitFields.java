@@ -9,6 +9,7 @@ import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.MutableHttpHeaders;
 import io.micronaut.http.MutableHttpResponse;
 import jakarta.inject.Singleton;
+import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.stream.Collectors;
@@ -118,6 +119,11 @@ public class RateLimitFields {
         .reason()
         .map(reason -> verdict.decidedBy() + " (" + reason + ")")
         .orElseGet(() -> verdict.decidedBy().name());
+  }
+
+  /** Whole seconds, rounded up. */
+  static long secondsUp(Duration time) {
+    return time.toSeconds() + (time.toNanosPart() > 0 ? 1 : 0);
   }
 
   private static boolean forbidsStoring(MutableHttpHeaders headers) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import static io.limiter.micronaut.http.RateLimitFields.secondsUp;
+
 import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
@@ -31,10 +33,6 @@ final class RateLimitFormats {
   }
 
   private RateLimitFormats() {}
-
-  private static long secondsUp(Duration duration) {
-    return duration.toSeconds() + (duration.toNanosPart() > 0 ? 1 : 0);
-  }
 
   /**
    * If rules deny, the one with the longest wait; else the one with the fewest remaining units, and
