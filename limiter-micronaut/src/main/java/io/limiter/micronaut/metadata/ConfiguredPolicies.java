@@ -32,6 +32,7 @@ import io.micronaut.runtime.context.scope.refresh.RefreshEvent;
 import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -78,11 +79,8 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   private final GateConfiguration gate;
   private final ApplicationContext context;
 
-  // What was logged.
-  private volatile Set<String> disabled = Set.of();
-  private volatile Set<String> closed = Set.of();
-  private volatile Set<String> longLeases = Set.of();
-  private volatile Set<String> unused = Set.of();
+  /** The warnings that held the last time. */
+  private volatile Set<String> logged = Set.of();
 
   ConfiguredPolicies(
       PoliciesConfiguration configured,
@@ -225,66 +223,53 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
         : given.stream().sorted().limit(MAX_LISTED).collect(Collectors.joining(", "));
   }
 
-  /** Logs where numbers come from, and what is off since the last time. */
+  /** Logs where numbers come from, and the warnings that did not hold the last time. */
   void log(LimitSettings read) {
-    Set<String> off = new TreeSet<>();
-    for (String policy : plans.current().policyNames()) {
+    Set<String> warnings = new LinkedHashSet<>();
+    Set<String> policies = plans.current().policyNames();
+    for (String policy : policies) {
       PolicyDefinition own = read.of(policy);
       if (LOG.isDebugEnabled()) {
         own.settings().forEach(setting -> LOG.debug("Policy '{}': {}", policy, setting));
       }
-      if (own.members().isFalse(PolicyMember.ENABLED)
-          && off.add(policy)
-          && !disabled.contains(policy)) {
-        LOG.warn(
-            "The policy '{}' is disabled by configuration: it limits no call and denies no duplicate",
-            policy);
+      if (own.members().isFalse(PolicyMember.ENABLED)) {
+        warnings.add(
+            "The policy '%s' is disabled by configuration: it limits no call and denies no duplicate"
+                .formatted(policy));
       }
     }
-    disabled = off;
-    warnOfClosed();
-    Set<String> leases = plans.current().longLeases();
-    leases.stream().filter(lease -> !longLeases.contains(lease)).forEach(LOG::warn);
-    longLeases = leases;
-    Set<String> variables = new TreeSet<>(read.unusedVariables());
-    if (!variables.equals(unused)) {
-      Set<String> known = new TreeSet<>();
-      plans
-          .current()
-          .policyNames()
-          .forEach(
-              policy ->
-                  known.addAll(
-                      PoliciesConfiguration.variables(policy, plans.current().ruleNames(policy))));
-      variables.forEach(
-          variable ->
-              LOG.warn(
-                  "The environment variable {} has no effect: it matches no policy, rule or list index of an annotation or a file{}",
+    closed()
+        .ifPresent(
+            closed ->
+                warnings.add(
+                    "Policies have a rule with the count 0, so they admit no call: " + closed));
+    warnings.addAll(plans.current().longLeases());
+    Set<String> known = new TreeSet<>(); // the variables that would have an effect
+    for (String variable : read.unusedVariables()) {
+      if (known.isEmpty()) {
+        policies.forEach(
+            policy ->
+                known.addAll(
+                    PoliciesConfiguration.variables(policy, plans.current().ruleNames(policy))));
+      }
+      warnings.add(
+          "The environment variable %s has no effect: it matches no policy, rule or list index of an annotation or a file%s"
+              .formatted(
                   variable,
                   NearestNames.of(known, variable).stream()
                       .findFirst()
                       .map(nearest -> "; did you mean " + nearest + '?')
                       .orElse("")));
     }
-    unused = variables;
+    warnings.stream().filter(warning -> !logged.contains(warning)).forEach(LOG::warn);
+    logged = warnings;
   }
 
   /** A count of 0 may be a mistake, and its denials are no failure that would show it. */
-  private void warnOfClosed() {
-    Set<String> now = new TreeSet<>();
-    plans
-        .current()
-        .rules()
-        .forEach(
-            (policy, rules) -> {
-              if (rules.stream().anyMatch(rule -> rule.count() == 0)) {
-                now.add(policy);
-              }
-            });
-    if (!now.isEmpty() && !now.equals(closed)) {
-      LOG.warn("Policies have a rule with the count 0, so they admit no call: {}", now);
-    }
-    closed = now;
+  private Optional<Set<String>> closed() {
+    Map<String, List<Rule>> rules = plans.current().rules();
+    rules.values().removeIf(some -> some.stream().noneMatch(rule -> rule.count() == 0));
+    return rules.isEmpty() ? Optional.empty() : Optional.of(rules.keySet());
   }
 
   /** Logs settings that have no effect. */

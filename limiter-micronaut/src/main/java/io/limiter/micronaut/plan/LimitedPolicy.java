@@ -303,9 +303,8 @@ public final class LimitedPolicy {
    *     together, or if no call has this value
    */
   public LimitRequest forSubject(Object value) {
-    Optional<LimitedPolicy> usual = usualIfTierHasNoRules();
-    if (usual.isPresent()) {
-      return observed(usual.get().forSubject(value));
+    if (!hasOwnRules()) {
+      return observed(usual().forSubject(value));
     }
     List<OnMethod> limits = inForce();
     if (isUnlimited(limits)) {
@@ -406,9 +405,8 @@ public final class LimitedPolicy {
    */
   @Internal
   public LimitRequest forKey(StateKey key, String limit, SubjectSource source, boolean anonymous) {
-    Optional<LimitedPolicy> usual = usualIfTierHasNoRules();
-    if (usual.isPresent()) {
-      return observed(usual.get().forKey(key, limit, source, anonymous));
+    if (!hasOwnRules()) {
+      return observed(usual().forKey(key, limit, source, anonymous));
     }
     for (OnMethod each : inForce()) {
       Optional<LimitRequest> part =
@@ -460,9 +458,8 @@ public final class LimitedPolicy {
 
   private LimitRequest request(
       String asked, Predicate<SubjectSource> some, Function<SubjectSource, Subject> who) {
-    Optional<LimitedPolicy> usual = usualIfTierHasNoRules();
-    if (usual.isPresent()) {
-      return observed(usual.get().request(asked, some, who));
+    if (!hasOwnRules()) {
+      return observed(usual().request(asked, some, who));
     }
     List<OnMethod> limits = inForce();
     if (isUnlimited(limits)) {
@@ -498,15 +495,15 @@ public final class LimitedPolicy {
   }
 
   /**
-   * In a tier without its rules, the usual policy: a subject may have been counted by it before, or
-   * be banned.
+   * Whether requests have its rules; not in a tier without them: there a subject may have been
+   * counted by the usual ones before, or be banned.
    */
-  private Optional<LimitedPolicy> usualIfTierHasNoRules() {
-    return tier.isPresent() && hasNoRules(inForce()) && !hasNoRules(plans.get())
-        ? Optional.of(
-            new LimitedPolicy(
-                name, Optional.empty(), plans, settings, subjects, submission, anchor))
-        : Optional.empty();
+  private boolean hasOwnRules() {
+    return tier.isEmpty() || !hasNoRules(inForce()) || hasNoRules(plans.get());
+  }
+
+  private LimitedPolicy usual() {
+    return new LimitedPolicy(name, Optional.empty(), plans, settings, subjects, submission, anchor);
   }
 
   private static boolean hasNoRules(List<OnMethod> limits) {

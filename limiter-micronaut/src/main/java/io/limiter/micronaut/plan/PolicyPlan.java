@@ -264,12 +264,7 @@ public record PolicyPlan(
 
   /** The first of its rules on trial that would deny an admitted call; empty if none would. */
   public Optional<RuleVerdict> wouldDenyOnTrial(Verdict verdict) {
-    for (RuleVerdict rule : verdict.rules()) {
-      if (rule.violated() && rule.observed() && trialNames().contains(rule.rule().name())) {
-        return Optional.of(rule);
-      }
-    }
-    return Optional.empty();
+    return firstDenying(verdict, true);
   }
 
   /**
@@ -277,17 +272,19 @@ public record PolicyPlan(
    * if none would.
    */
   public Optional<RuleVerdict> wouldDeny(Verdict verdict) {
-    for (RuleVerdict rule : verdict.rules()) {
-      if (rule.violated()
-          && (observed || rule.observed())
-          && hasRule(rule.rule().name())
-          && !trialNames().contains(rule.rule().name())) {
-        return Optional.of(rule);
-      }
-    }
-    return observed && duplicates.isPresent()
+    Optional<RuleVerdict> rule = firstDenying(verdict, false);
+    return rule.isEmpty() && observed && duplicates.isPresent()
         ? verdict.duplicate().filter(RuleVerdict::violated)
-        : Optional.empty();
+        : rule;
+  }
+
+  private Optional<RuleVerdict> firstDenying(Verdict verdict, boolean onTrial) {
+    Set<String> trial = trialNames();
+    return verdict.rules().stream()
+        .filter(rule -> rule.violated() && (observed || rule.observed()))
+        .filter(rule -> hasRule(rule.rule().name()))
+        .filter(rule -> trial.contains(rule.rule().name()) == onTrial)
+        .findFirst();
   }
 
   /** Logs, at most once in ten seconds, that calls would be denied; it names no subject. */
