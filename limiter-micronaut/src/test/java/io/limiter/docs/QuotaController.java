@@ -7,7 +7,6 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
-import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.serde.annotation.Serdeable;
 import java.time.LocalDate;
@@ -29,11 +28,5 @@ class QuotaController {
               anchor = "#{customer.billingDay()}"))
   String translate(@Body Customer customer) {
     return "translated";
-  }
-
-  @Get("/feed")
-  @RateLimiter(rules = @RateRule(count = 100, time = 60), trial = @RateRule(count = 50, time = 60))
-  String feed() {
-    return "feed";
   }
 }
