@@ -24,6 +24,7 @@ import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
@@ -264,12 +265,27 @@ class RecordsTest {
         rejected(
             () -> stack(slow).withCounting(Counting.SUCCESSES),
             "The rule 'slow' makes calls wait and counts SUCCESSES: use Counting.ALL, since a departure that has passed cannot be given back, and put rules that count by outcome into another stack"),
+        claimed(stack(rule(1, SECOND), rule(2, MINUTE)), SECOND.dividedBy(2)),
+        claimed(stack(rule(1, SECOND).withCount(2)), SECOND.dividedBy(2)),
+        claimed(stack(FixedWindowRule.of(1, SECOND)), SECOND.dividedBy(2)),
+        claimed(stack(rule(1, SECOND)).withBan(BAN), SECOND.dividedBy(2)),
+        claimed(stack(rule(1, SECOND)).withCounting(Counting.FAILURES), SECOND.dividedBy(2)),
+        claimed(stack(rule(1, SECOND)).withLease(SECOND), SECOND.dividedBy(2)),
+        claimed(stack(rule(1, SECOND)), SECOND),
+        claimed(stack(rule(1, SECOND)), SECOND.negated()),
         rejected(() -> stack(slow, rule(1, MINUTE), fast), oneWaits),
         rejected(
             () ->
                 LimitRequest.of(Policy.of("one", slow), new Subject("user", "ada"))
                     .and(LimitRequest.of(Policy.of("other", fast), new Subject("ip", "::1"))),
             oneWaits));
+  }
+
+  private static Arguments claimed(RuleStack guard, Duration claim) {
+    return rejected(
+        () -> guard.withClaim(claim),
+        "The rule '%s' has a claim of %s: use one sliding window log of 1 unit, whose window is longer"
+            .formatted(guard.rules().get(0).name(), claim));
   }
 
   static Stream<Arguments> policies() {
@@ -361,6 +377,11 @@ class RecordsTest {
     assertThat(LeakyBucketRule.of(2_000, SECOND, 10, MINUTE).maxWait()).isEqualTo(MINUTE);
     assertThat(LeakyBucketRule.of(1, MINUTE, 1, Duration.ofMillis(1)).maxWait()).hasMillis(1);
     assertThat(CustomRule.of(new Named("a", 8), 1, Duration.ofDays(300)).memory()).hasDays(366);
+    assertThat(stack(rule(1, MINUTE)).withLease(Duration.ofSeconds(10)).lease()).hasSeconds(10);
+    Rule brief = rule(1, RuleStack.MIN_LEASE);
+    assertThat(stack(brief).withLease(brief.window()).lease()).hasMillis(10);
+    assertThat(stack(rule(1, MINUTE)).withClaim(MINUTE.minusNanos(1)).claim())
+        .hasNanos(59_999_999_999L);
     assertThat(BanRule.of(1_000_000, MINUTE, MINUTE).growing(100, YEAR).growth()).isEqualTo(100);
     Charge charge = StoreHarness.call(rule(1_000_000, MINUTE)).withCost(1_000_000).charge(0);
     assertThat(Completion.succeeded().withCost(1_000_000).returned(charge)).isZero();
@@ -469,12 +490,82 @@ class RecordsTest {
         .isNotEqualTo(stack(rule(2, MINUTE), rule(1, MINUTE)))
         .isNotEqualTo(plain.withBan(BAN))
         .isNotEqualTo(plain.withCounting(Counting.FAILURES));
+    RuleStack guard = stack(rule(1, MINUTE));
+    assertThat(guard.withClaim(SECOND)).isNotEqualTo(guard).isEqualTo(guard.withClaim(SECOND));
+    assertThat(guard.withClaim(SECOND).withClaim(Duration.ZERO)).isEqualTo(guard);
     RuleStack failures = plain.withBan(BAN).withCounting(Counting.FAILURES);
     assertThat(failures).hasToString(plain.rules() + ", " + BAN + ", FAILURES");
     assertThat(failures.withCounting(Counting.ALL)).isEqualTo(plain.withBan(BAN));
     assertThat(failures.withBan(BAN.growing(2, MINUTE)))
         .isNotEqualTo(failures)
         .returns(Counting.FAILURES, RuleStack::counting);
+  }
+
+  /** So an instance may list them in another order than the one that wrote the state. */
+  @Test
+  void theOrderOfTheNumbersInTheStateIsNotThatOfTheRules() {
+    Rule slow = TokenBucketRule.of(5, 1, MINUTE);
+    Rule fast = TokenBucketRule.of(5, 2, MINUTE);
+    RuleStack one = stack(slow, fast);
+    RuleStack other = stack(fast.withName("renamed"), rule(1, MINUTE), slow);
+    assertThat(other.cellIndex(0)).isEqualTo(one.cellIndex(1));
+    assertThat(other.cellIndex(2)).isEqualTo(one.cellIndex(0));
+  }
+
+  /** Otherwise it would start with few tokens after each ban. */
+  @Test
+  void onlyABucketThatDoesNotStartFullIsKeptForTheTimeOfABan() {
+    TokenBucketRule bucket = TokenBucketRule.of(5, 1, MINUTE);
+    for (Rule rule : List.of(rule(1, MINUTE), bucket, bucket.startingWith(5))) {
+      assertThat(stack(rule).withBan(BAN).banMicros()).isZero();
+    }
+    RuleStack begins = stack(rule(1, MINUTE), bucket.startingWith(4));
+    assertThat(begins.withBan(BAN.growing(2, YEAR)).banMicros()).isEqualTo(31_622_400_000_000L);
+    assertThat(begins.banMicros()).isZero();
+  }
+
+  @Test
+  void aStackStatesWhatItsStoresHaveToKeep() {
+    RuleStack logs = stack(rule(1, SECOND), rule(3, MINUTE), rule(2, MINUTE), TURNS);
+    assertThat(logs.longestLog()).as("the first of the longest").isEqualTo(1);
+    assertThat(logs.custom()).isFalse();
+    RuleStack own = stack(TURNS, CustomRule.of(new Named("a", 1), 1, MINUTE));
+    assertThat(own.longestLog()).isEqualTo(-1);
+    assertThat(own.custom()).isTrue();
+  }
+
+  /**
+   * Each has a name and prepared commands of its own, so callers must not make as many as they
+   * like.
+   */
+  @Test
+  void theStacksOfSubjectsAreKeptUpToABound() {
+    LocalDate day = LocalDate.of(2024, 1, 1);
+    Alignment anchored = Alignment.to(ZoneId.of("UTC")).each(CalendarPeriod.WEEK).forSubject(day);
+    Rule week = FixedWindowRule.of(1, CalendarPeriod.WEEK.longest()).alignedTo(anchored);
+    Rule year =
+        FixedWindowRule.of(9, CalendarPeriod.YEAR.longest())
+            .alignedTo(anchored.each(CalendarPeriod.YEAR));
+    RuleStack both = stack(week, rule(5, MINUTE), year).withWarnAt(0.5);
+    assertThat(both.periodsOfSubject()).containsExactly(CalendarPeriod.WEEK, CalendarPeriod.YEAR);
+    int kept = 0;
+    for (int d = 0; d < 600; d++) {
+      LocalDate begins = day.plusDays(d);
+      RuleStack theirs = both.forSubject(begins);
+      assertThat(theirs)
+          .isEqualTo(
+              stack(
+                      ((FixedWindowRule) week).alignedTo(anchored.forSubject(begins)),
+                      rule(5, MINUTE),
+                      ((FixedWindowRule) year)
+                          .alignedTo(anchored.each(CalendarPeriod.YEAR).forSubject(begins)))
+                  .withWarnAt(0.5));
+      kept += both.forSubject(begins) == theirs ? 1 : 0;
+    }
+    assertThat(kept).isEqualTo(512);
+    RuleStack plain = stack(rule(1, MINUTE));
+    assertThat(plain.forSubject(day)).isSameAs(plain);
+    assertThat(plain.periodsOfSubject()).isEmpty();
   }
 
   @Test

@@ -14,11 +14,14 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class VerdictTest {
 
   private static final Duration SECOND = Duration.ofSeconds(1);
   private static final Duration HOUR = Duration.ofHours(1);
+  private static final StateKey KEY = StateKey.of("policy", Subject.global());
 
   private static RuleVerdict passes(long count) {
     return RuleVerdict.of(rule(count, HOUR))
@@ -167,6 +170,53 @@ class VerdictTest {
     assertThat(free.decidedBy()).isEqualTo(DecidedBy.NONE);
     assertThat(free.reason()).isEmpty();
     assertThat(free.allowed()).isTrue();
+  }
+
+  /** Of a submission that was charged, or is new, the store has decided. */
+  @Test
+  void aRepetitionIsASubmissionThatWasThereBeforeTheStoreHadToDecide() {
+    Policy policy = Policy.of("policy", rule(1, HOUR));
+    Claim answered = Claim.answered(KEY, new byte[] {1}, HOUR);
+    Verdict free = Verdict.free(policy);
+    assertThat(free.claim()).isEmpty();
+    assertThat(free.isRepetition()).isFalse();
+    assertThat(free.withClaim(Claim.claimed(KEY, new byte[] {2})).isRepetition()).isFalse();
+    assertThat(free.withClaim(answered).isRepetition()).isTrue();
+    Verdict charged = verdict(Outcome.ALLOWED, Optional.empty(), passes(1)).withClaim(answered);
+    assertThat(charged.isRepetition()).isFalse();
+    assertThat(charged.claim()).contains(answered);
+    assertThat(charged.rules()).containsExactly(passes(1));
+  }
+
+  @Test
+  void aVerdictMayBeReportedUnderAnotherPolicy() {
+    Policy other = Policy.of("other", rule(2, HOUR));
+    Verdict verdict = verdict(Outcome.LIMITED, Optional.of(passes(9)), denies(1, SECOND));
+    assertThat(verdict.withPolicy(other).policy()).isEqualTo(other);
+    assertThat(verdict.withPolicy(other).withPolicy(verdict.policy())).isEqualTo(verdict);
+  }
+
+  /** What the fallback has decided once is not a decision of the store. */
+  @ParameterizedTest
+  @CsvSource({
+    "STORE, STORE, STORE",
+    "STORE, FALLBACK, FALLBACK",
+    "FALLBACK, STORE, FALLBACK",
+    "LEASE, NONE, LEASE",
+    "FALLBACK, NONE, FALLBACK"
+  })
+  void twoVerdictsOnOneCallAreReportedTogether(
+      DecidedBy first, DecidedBy later, DecidedBy together) {
+    Policy policy = Policy.of("policy", rule(1, HOUR));
+    Policy both = Policy.of("both", rule(2, HOUR));
+    Verdict.Builder one = Verdict.of(policy, Outcome.ALLOWED).rules(List.of(passes(1)));
+    Verdict.Builder two =
+        Verdict.of(policy, Outcome.ALLOWED).rules(List.of(passes(2))).duplicate(passes(3));
+    Verdict joined = one.decidedBy(first).build().and(two.decidedBy(later).build(), both);
+    assertThat(joined.policy()).isEqualTo(both);
+    assertThat(joined.rules()).containsExactly(passes(1), passes(2));
+    assertThat(joined.duplicate()).contains(passes(3));
+    assertThat(joined.decidedBy()).isEqualTo(together);
   }
 
   private static RuleVerdict denial(String name, @Nullable Duration retryAfter) {

@@ -10,6 +10,7 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -17,6 +18,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -234,55 +236,54 @@ public final class DenyCache extends DelegatingStore {
       if (verdict.allowed() || verdict.decidedBy() != DecidedBy.STORE) {
         return null;
       }
-      Duration denied = deniedFor(request, verdict);
-      return denied.isZero()
+      long denied = deniedNanos(request, verdict);
+      return denied == 0
           ? null
           : new KnownDenial(
-              request,
-              verdict,
-              askedNanos,
-              answeredNanos,
-              denied.toNanos(),
-              new AtomicLong(askedNanos));
+              request, verdict, askedNanos, answeredNanos, denied, new AtomicLong(askedNanos));
     }
 
-    private static Duration deniedFor(LimitRequest request, Verdict verdict) {
+    private static long deniedNanos(LimitRequest request, Verdict verdict) {
       long bans = 0;
       for (Charge charge : request.charges()) {
         bans += charge.stack().ban().isPresent() && !charge.observed() ? 1 : 0;
       }
       if (verdict.outcome() == Outcome.BANNED) {
-        return bans == 1 ? verdict.ban().orElse(Duration.ZERO) : Duration.ZERO;
+        return bans == 1 ? nanos(verdict.ban()) : 0;
       }
       boolean duplicate = verdict.duplicate().filter(RuleVerdict::denies).isPresent();
       return verdict.outcome() != Outcome.LIMITED || bans > 0 || duplicate
-          ? Duration.ZERO
-          : deniedByRules(request, verdict);
+          ? 0
+          : deniedByRulesNanos(request, verdict);
     }
 
-    private static Duration deniedByRules(LimitRequest request, Verdict verdict) {
-      Duration longest = Duration.ZERO;
+    private static long deniedByRulesNanos(LimitRequest request, Verdict verdict) {
+      long longest = 0;
       int next = 0;
       int ruleCount = verdict.rules().size();
       for (Charge charge : request.charges()) {
+        RuleStack stack = charge.stack();
         boolean sure =
-            charge.stack().counting() == Counting.ALL
-                && charge.stack().permitDuration().isEmpty()
-                && charge.stack().waiting().isEmpty();
-        for (int r = 0; r < charge.stack().rules().size() && next < ruleCount; r++) {
+            stack.counting() == Counting.ALL
+                && stack.permitDuration().isEmpty()
+                && stack.waiting().isEmpty();
+        for (int r = 0; r < stack.rules().size() && next < ruleCount; r++) {
           RuleVerdict rule = verdict.rules().get(next++);
           if (rule.tooCostly() && rule.denies()) {
-            return Duration.ZERO;
+            return 0;
           }
-          Duration wait = sure && rule.denies() ? rule.retryAfter().orElse(longest) : longest;
-          Duration lease = charge.stack().lease();
-          if (!lease.isZero() && wait.compareTo(lease) > 0) { // units of it may be given back
-            wait = lease.compareTo(longest) > 0 ? lease : longest;
+          long wait = sure && rule.denies() ? nanos(rule.retryAfter()) : 0;
+          if (!stack.lease().isZero()) { // units of it may be given back
+            wait = Math.min(wait, stack.lease().toNanos());
           }
-          longest = wait.compareTo(longest) > 0 ? wait : longest;
+          longest = Math.max(longest, wait);
         }
       }
       return longest;
+    }
+
+    private static long nanos(Optional<Duration> time) {
+      return time.map(Duration::toNanos).orElse(0L);
     }
 
     /** Whether the call counts under one of these keys, or a ban of one of them denies it. */
@@ -358,7 +359,8 @@ public final class DenyCache extends DelegatingStore {
     }
 
     private static Duration minus(Duration time, Duration since) {
-      return time.compareTo(since) > 0 ? time.minus(since) : Duration.ZERO;
+      Duration left = time.minus(since);
+      return left.isNegative() ? Duration.ZERO : left;
     }
   }
 }

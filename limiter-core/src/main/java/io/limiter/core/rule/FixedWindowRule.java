@@ -75,12 +75,6 @@ public record FixedWindowRule(
             window, alignment.map(by -> by.bySubject() ? by.forSubject(CalendarPeriod.EPOCH) : by));
   }
 
-  /** Its window. */
-  @Override
-  public Duration longestLease() {
-    return window.compareTo(MAX_LEASE) < 0 ? window : MAX_LEASE;
-  }
-
   @Override
   public FixedWindowRule withName(String other) {
     return new FixedWindowRule(other, count, window, alignment);

@@ -66,9 +66,12 @@ public sealed interface Rule
 
   /**
    * The longest lease under this rule, at most {@link #MAX_LEASE}: an instance may take units in
-   * advance and spend them within this time. Zero if each call has to be decided by the store.
+   * advance and spend them within this time. Its window, or {@link #MAX_LEASE} if that is shorter;
+   * zero if each call has to be decided by the store.
    */
-  Duration longestLease();
+  default Duration longestLease() {
+    return window().compareTo(MAX_LEASE) < 0 ? window() : MAX_LEASE;
+  }
 
   /**
    * Whether units count for as long as others come after them, like the debt of a bucket; otherwise

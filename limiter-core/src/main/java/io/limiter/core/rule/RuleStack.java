@@ -57,7 +57,10 @@ public final class RuleStack {
   private final Optional<Duration> permitDuration;
   private final Optional<Rule> waiting;
   private final int hash;
+
+  /** Which calls are counted together, as one letter. */
   private final String kind;
+
   private final Duration[] windows;
   private final long[] windowsMicros;
 
@@ -397,17 +400,10 @@ public final class RuleStack {
   }
 
   /**
-   * Which calls are counted together, as one letter: {@code r} all calls, {@code f} failures,
-   * {@code s} successes, {@code i} calls in flight, {@code w} calls under a single rule that makes
-   * them wait.
-   */
-  public String kind() {
-    return kind;
-  }
-
-  /**
-   * The name of the state under these rules: the {@link #kind()} and a hash of the rules' shape.
-   * Stacks of one name read and write the same state.
+   * The name of the state under these rules: one letter for the calls that are counted together,
+   * and a hash of the rules' shape. Stacks of one name read and write the same state. The letter is
+   * {@code r} for all calls, {@code f} for failures, {@code s} for successes, {@code i} for calls
+   * in flight, {@code w} for calls under a single rule that makes them wait.
    *
    * <p>The shape is what gives the stored numbers their meaning: of each rule its algorithm and its
    * window; of a token bucket only the interval, of an aligned window also its zone, anchor and

@@ -38,12 +38,6 @@ public record SlidingWindowCounterRule(String name, long count, Duration window)
     return "counter " + window;
   }
 
-  /** Its window. */
-  @Override
-  public Duration longestLease() {
-    return window.compareTo(MAX_LEASE) < 0 ? window : MAX_LEASE;
-  }
-
   @Override
   public SlidingWindowCounterRule withName(String other) {
     return new SlidingWindowCounterRule(other, count, window);

@@ -33,12 +33,6 @@ public record SlidingWindowLogRule(String name, long count, Duration window)
     return count;
   }
 
-  /** Its window. */
-  @Override
-  public Duration longestLease() {
-    return window.compareTo(MAX_LEASE) < 0 ? window : MAX_LEASE;
-  }
-
   @Override
   public SlidingWindowLogRule withName(String other) {
     return new SlidingWindowLogRule(other, count, window);

@@ -2,7 +2,6 @@
 package io.limiter.core.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
@@ -17,7 +16,6 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
@@ -148,22 +146,5 @@ class ClaimedGuardTest {
     assertThat(order(memory, GUARD).allowed()).isFalse();
     assertThat(join(taken.release())).isEqualTo(1);
     assertThat(order(memory, GUARD).allowed()).isTrue();
-  }
-
-  @Test
-  void onlyOneLogOfOneUnitHasAClaimWhichIsShorter() {
-    assertThat(GUARD).isNotEqualTo(PLAIN).isEqualTo(PLAIN.withClaim(CLAIM));
-    assertThat(GUARD.withClaim(Duration.ZERO)).isEqualTo(PLAIN);
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> PLAIN.withClaim(DAY))
-        .withMessageContaining(
-            "has a claim of PT24H: use one sliding window log of 1 unit, whose window is longer");
-    for (RuleStack other :
-        List.of(
-            RuleStack.of(List.of(SlidingWindowLogRule.of(2, DAY))),
-            RuleStack.of(List.of(FixedWindowRule.of(1, DAY))),
-            PLAIN.withLease(Duration.ofSeconds(1)))) {
-      assertThatIllegalArgumentException().isThrownBy(() -> other.withClaim(CLAIM));
-    }
   }
 }

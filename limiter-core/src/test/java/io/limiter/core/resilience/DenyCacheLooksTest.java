@@ -11,6 +11,7 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
+import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
@@ -82,7 +83,6 @@ class DenyCacheLooksTest extends DenyCacheBench {
     cache.clear();
     store.slow = true;
     var early = cache.decide(caller, Mode.ACQUIRE);
-    advance(Duration.ofMillis(1));
     cache.reset(caller.charges().stream().map(charge -> charge.key()).toList());
     store.slow = false;
     store.answer();
@@ -200,18 +200,35 @@ class DenyCacheLooksTest extends DenyCacheBench {
     }
   }
 
-  /** As a store of the application may give. */
-  @Test
-  void aDenialWithoutARuleIsNotCached() {
-    Verdict unexplained = Verdict.of(caller.policy(), Outcome.LIMITED).build();
+  /** Before a store of the application, which may give less than ours. */
+  private DenyCache before(Verdict always) {
     LimitStore strange =
         new DelegatingStore(store) {
           @Override
           public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-            return CompletableFuture.completedFuture(unexplained);
+            return CompletableFuture.completedFuture(always);
           }
         };
-    DenyCache before = new DenyCache(strange, policy -> true, 10, AGE, () -> 1_000 * clock);
+    return new DenyCache(strange, policy -> true, 10, AGE, () -> 1_000 * clock);
+  }
+
+  @Test
+  void aDenialWithoutATimeIsCachedWithout() {
+    RuleVerdict rule =
+        RuleVerdict.of(caller.policy().rules().get(0)).violatedFor(AGE).resetAfter(AGE).build();
+    DenyCache timeless =
+        before(Verdict.of(caller.policy(), Outcome.LIMITED).rules(List.of(rule)).build());
+    timeless.decide(caller, Mode.ACQUIRE);
+    advance(Duration.ofMillis(1));
+    assertThat(timeless.decide(caller, Mode.ACQUIRE).toCompletableFuture().join())
+        .returns(DecidedBy.DENY_CACHE, Verdict::decidedBy)
+        .returns(0L, Verdict::decidedAtMicros);
+  }
+
+  @Test
+  void aDenialWithoutARuleIsNotCached() {
+    Verdict unexplained = Verdict.of(caller.policy(), Outcome.LIMITED).build();
+    DenyCache before = before(unexplained);
 
     for (int i = 0; i < 3; i++) {
       assertThat(before.decide(caller, Mode.ACQUIRE)).isCompletedWithValue(unexplained);

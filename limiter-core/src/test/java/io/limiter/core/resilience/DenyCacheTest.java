@@ -63,6 +63,7 @@ class DenyCacheTest extends DenyCacheBench {
     assertThat(verdict.retryAfter()).contains(MINUTE.minus(AGE).plusMillis(1));
     assertThat(verdict.rules().get(0).resetAfter()).isEqualTo(MINUTE.minus(AGE).plusMillis(1));
     assertThat(verdict.rules().get(0).remaining()).isZero();
+    assertThat(verdict.decidedAtMicros()).as("for its usage").isEqualTo(clock);
   }
 
   @Test
@@ -198,18 +199,12 @@ class DenyCacheTest extends DenyCacheBench {
       for (int i = 0; i < 3; i++) {
         LimitRequest one = call("caller " + round + "." + i, rule(1, MINUTE));
         small.decide(one, Mode.ACQUIRE);
-        small.decide(one, Mode.ACQUIRE);
+        assertThat(source(small, one)).isEqualTo(DecidedBy.STORE);
+        assertThat(source(small, one)).isEqualTo(DecidedBy.DENY_CACHE);
       }
+      assertThat(small.remembered()).isEqualTo(3);
       advance(AGE);
     }
-    LimitRequest last = call("caller 4.0", rule(1, MINUTE));
-    small.decide(last, Mode.ACQUIRE);
-    store.looks = 0;
-
-    small.decide(last, Mode.ACQUIRE);
-
-    assertThat(store.looks).isZero();
-    assertThat(small.remembered()).isEqualTo(3);
   }
 
   @ParameterizedTest
