@@ -221,6 +221,7 @@ final class Lease {
   }
 
   private static Duration minus(Duration time, Duration since) {
-    return time.compareTo(since) > 0 ? time.minus(since) : Duration.ZERO;
+    Duration left = time.minus(since);
+    return left.isNegative() ? Duration.ZERO : left;
   }
 }

@@ -4,7 +4,6 @@ package io.limiter.core.lease;
 import io.limiter.core.Charge;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
@@ -169,13 +168,13 @@ public final class LeaseStore extends DelegatingStore {
   }
 
   /**
-   * The store may have denied a call because this instance has just been granted what was left:
-   * then the call spends it. A ban has counted the denial, so it remains.
+   * The store may have denied a call because this instance has just been granted what was left, or
+   * may be away by now: then the call spends what was granted. A ban has counted the denial, so it
+   * remains.
    */
   private Verdict spendAfter(Verdict denied, LimitRequest request) {
     boolean spendable =
-        denied.outcome() == Outcome.LIMITED
-            && request.duplicate().isEmpty()
+        request.duplicate().isEmpty()
             && request.charges().stream()
                 .allMatch(charge -> isLeased(charge) && charge.stack().ban().isEmpty());
     SpentUnits spent = spendable ? spend(request) : null;
@@ -204,8 +203,7 @@ public final class LeaseStore extends DelegatingStore {
 
   /** Subjects share a place only if the hashes of their keys do; keys are hashes themselves. */
   private static int place(StateKey key) {
-    int hash = key.hashCode();
-    return (hash ^ hash >>> 16) & SUBJECTS - 1;
+    return key.hashCode() & SUBJECTS - 1;
   }
 
   /** Forgets the leases of this instance. A lease of another one may be spent to its end. */
@@ -285,9 +283,7 @@ public final class LeaseStore extends DelegatingStore {
     }
 
     boolean isIdle(long nowNanos) {
-      Lease current = lease.get();
-      return nowNanos - sinceNanos > 2 * leaseNanos
-          && (current == null || current.isOver(nowNanos));
+      return nowNanos - sinceNanos > 2 * leaseNanos; // longer than it counts and spends
     }
 
     /** Spends units of a lease, and asks for the next one if this one is ending. */

@@ -5,6 +5,7 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.core.Charge;
 import io.limiter.core.Completion;
@@ -48,13 +49,14 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.helpers.NOPLogger;
@@ -77,12 +79,18 @@ class LeaseStoreTest {
     return micros.get() * 1_000;
   }
 
-  /** Counts what reaches the store, and fails while it is away. */
+  /** Counts what reaches the store, and fails or answers late where a test wants it. */
   private static final class Seen extends DelegatingStore {
     private int decisions;
     private int leases;
     private int givenBack;
     private boolean away;
+    private boolean closed;
+    private @Nullable LimitRequest last;
+    private @Nullable CompletableFuture<Verdict> verdict; // in place of the next one
+    private @Nullable Supplier<CompletionStage<Grant>> grant; // in place of each
+    private CompletableFuture<Void> granting = CompletableFuture.completedFuture(null);
+    private CompletableFuture<Void> resetting = CompletableFuture.completedFuture(null);
 
     Seen(LimitStore store) {
       super(store);
@@ -96,12 +104,19 @@ class LeaseStoreTest {
     @Override
     public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
       decisions++;
-      return away ? failure() : store.decide(request, mode);
+      last = request;
+      CompletableFuture<Verdict> scripted = verdict;
+      verdict = null;
+      return scripted != null ? scripted : away ? failure() : store.decide(request, mode);
     }
 
     @Override
     public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
       leases++;
+      last = units;
+      if (grant != null) {
+        return grant.get();
+      }
       return away
           ? failure()
           : store
@@ -114,12 +129,19 @@ class LeaseStoreTest {
                           some -> {
                             givenBack++;
                             return grant.giveBack().apply(some);
-                          }));
+                          }))
+              .thenCombine(granting, (grant, any) -> grant);
     }
 
     @Override
     public CompletionStage<Void> reset(Collection<StateKey> keys) {
-      return away ? failure() : store.reset(keys);
+      return away ? failure() : resetting.thenCompose(any -> store.reset(keys));
+    }
+
+    /** The memory stays open, for the test to look at. */
+    @Override
+    public void close() {
+      closed = true;
     }
   }
 
@@ -173,6 +195,68 @@ class LeaseStoreTest {
       advance(LEASE.dividedBy(5));
     }
     assertThat(seen.leases).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"9, 0", "10, 1"})
+  void aSubjectIsHotWhoseCallsCostTenUnits(int cost, int leases) {
+    decide(call(Charge.of("p", ALL, leased(WINDOW)).withCost(cost)));
+    assertThat(seen.leases).isEqualTo(leases);
+  }
+
+  /** The last hundredth of a count is decided one by one, of a log the last fiftieth. */
+  @ParameterizedTest
+  @CsvSource({
+    "window, 10000, 10, 100, 0",
+    "window, 10000, 10, 112, 12",
+    "log, 10000, 10, 200, 0",
+    "log, 10000, 10, 215, 15",
+    "window, 1000, 10, 79, 0",
+    "window, 1000, 10, 80, 10",
+    "window, 1000, 10, 900, 17",
+    "window, 100000, 20000, 80000, 10000",
+    "log, 100000, 20000, 80000, 4096"
+  })
+  void aLeaseLeavesUnitsToOthers(String rule, int count, int cost, int left, int leased) {
+    boolean log = rule.equals("log");
+    Charge charge =
+        Charge.of(
+            "p",
+            ALL,
+            leased(
+                log ? SlidingWindowLogRule.of(count, MINUTE) : FixedWindowRule.of(count, MINUTE)));
+    int others = count - left - cost;
+    if (others > 0) {
+      memory.decide(call(charge.withCost(others)), Mode.RECORD);
+    }
+    assertThat(decide(call(charge.withCost(cost))).rules().get(0).remaining()).isEqualTo(left);
+
+    assertThat(seen.leases).isEqualTo(leased > 0 ? 1 : 0);
+    assertThat(remaining(call(charge))).isEqualTo(left - leased);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"denied", "failed", "thrown"})
+  void aStoreThatGrantsNoneIsAskedAgainAfterTheTimeOfALease(String how) {
+    seen.grant =
+        () ->
+            switch (how) {
+              case "denied" -> CompletableFuture.completedFuture(LimitStore.Grant.NONE);
+              case "failed" -> seen.failure();
+              default -> throw new IllegalStateException("of a custom store");
+            };
+    LimitRequest call = call(WINDOW);
+    for (int i = 0; i < 20; i++) {
+      assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.STORE);
+    }
+    assertThat(seen.leases).isEqualTo(1);
+    seen.grant = null;
+    advance(LEASE.minusNanos(1_000));
+    decide(call);
+    assertThat(seen.leases).isEqualTo(1);
+    advance(Duration.ofNanos(1_000));
+    heat(call);
+    assertThat(seen.leases).isEqualTo(2);
   }
 
   @Test
@@ -281,37 +365,6 @@ class LeaseStoreTest {
     advance(LEASE);
 
     assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.STORE);
-  }
-
-  /** The lease is closed meanwhile, by another call or by a reset. */
-  @Test
-  void unitsThatAreTakenTooLateOfAClosedLeaseGoBack() {
-    Unclosed open = new Unclosed(memory);
-    LimitRequest call = call(WINDOW);
-    AtomicReference<LeaseStore> racing = new AtomicReference<>();
-    AtomicBoolean race = new AtomicBoolean();
-    LongSupplier clock =
-        () -> {
-          if (race.getAndSet(false)) {
-            advance(LEASE);
-            racing.get().close();
-          }
-          return nanos();
-        };
-    racing.set(new LeaseStore(open, clock));
-    int admitted = 0;
-    Verdict verdict;
-    do {
-      verdict = racing.get().decide(call, Mode.ACQUIRE).toCompletableFuture().join();
-      admitted++;
-    } while (verdict.decidedBy() != DecidedBy.LEASE);
-    race.set(true);
-    verdict = racing.get().decide(call, Mode.ACQUIRE).toCompletableFuture().join();
-    admitted++;
-
-    assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
-    assertThat(remaining(call)).isEqualTo(1_000 - admitted);
-    assertThat(racing.get().units().get("p").held()).isZero();
   }
 
   /** As by SIGSTOP: the clock is read after the units are taken. */
@@ -443,13 +496,38 @@ class LeaseStoreTest {
         .matches(all -> all.held() == 0);
   }
 
+  private Lease lease(LimitRequest ten, LeaseUnits.Counts counts) {
+    LimitStore.Grant grant = memory.lease(ten, LEASE).toCompletableFuture().join();
+    return new Lease(grant, 10, counts, 1e-6, nanos(), this::nanos);
+  }
+
+  /** It ends by a margin of 1 ms and a thousandth before its time in the store. */
+  @Test
+  void aLeaseIsSpentToItsLastUnitAndItsLastMoment() {
+    LimitRequest ten = call(Charge.of("p", ALL, leased(WINDOW)).withCost(10));
+    LeaseUnits.Counts counts = new LeaseUnits.Counts();
+    Lease lease = lease(ten, counts);
+    SpentUnits spent = new SpentUnits(ten, memory);
+    assertThat(lease.spend(10, spent, 0)).isTrue();
+    assertThat(lease.spend(1, spent, 0)).isFalse();
+    assertThat(lease.giveBack(10)).isCompletedWithValue(10L);
+    advance(Duration.ofNanos(98_899_000));
+    assertThat(lease.spend(4, spent, 0)).isTrue();
+    advance(Duration.ofNanos(1_000));
+    assertThat(lease.spend(1, spent, 0)).isFalse();
+    assertThat(remaining(ten)).isEqualTo(990);
+    assertThat(lease.giveBack(4)).isCompletedWithValue(4L);
+    assertThat(remaining(ten)).as("given back to the store").isEqualTo(994);
+    lease.retire();
+    assertThat(counts.now()).isEqualTo(new LeaseUnits(10, 4, 6, 0));
+  }
+
   /** By a call and by a reset at once, or by the close of the store. */
   @Test
   void aLeaseThatEndsTwiceIsCountedOnce() {
     LimitRequest ten = call(Charge.of("p", ALL, leased(WINDOW)).withCost(10));
     LeaseUnits.Counts counts = new LeaseUnits.Counts();
-    LimitStore.Grant grant = memory.lease(ten, LEASE).toCompletableFuture().join();
-    Lease lease = new Lease(grant, 10, counts, 1e-6, nanos(), this::nanos);
+    Lease lease = lease(ten, counts);
     lease.retire();
     lease.retire();
     lease.close();
@@ -501,6 +579,7 @@ class LeaseStoreTest {
 
     assertThat(verdict.decidedBy()).isEqualTo(DecidedBy.STORE);
     assertThat(remaining(call)).isEqualTo(1_000 - calls - 1);
+    assertThat(closed.units().get("p").held()).isZero();
   }
 
   /** Grants arrive late, on another thread, while several threads spend and refund. */
@@ -625,6 +704,82 @@ class LeaseStoreTest {
   }
 
   @Test
+  void theCallAfterOneThatCostsMoreThanIsLeftHasTheNextLease() {
+    LimitRequest seven = call(Charge.of("p", ALL, leased(WINDOW)).withCost(7));
+    heat(seven);
+    while (decide(seven).decidedBy() == DecidedBy.LEASE) {
+      assertThat(seen.leases).isEqualTo(1);
+    }
+    assertThat(decide(seven).decidedBy()).isEqualTo(DecidedBy.LEASE);
+    assertThat(seen.leases).isEqualTo(2);
+  }
+
+  static Stream<Arguments> deniedWhileALeaseIsGranted() {
+    Charge all = Charge.of("p", ALL, leased(WINDOW));
+    Charge user = Charge.of("p", USER, RuleStack.of(List.of(WINDOW)));
+    RuleStack guard = RuleStack.of(List.of(FixedWindowRule.of(1, MINUTE)));
+    Policy guarded = new Policy("p", "p", List.of(all.stack()), Optional.of(guard));
+    RuleStack ban = all.stack().withBan(BanRule.of(9, MINUTE, MINUTE));
+    return Stream.of(
+        arguments(call(all), Outcome.LIMITED, DecidedBy.LEASE),
+        arguments(call(all), Outcome.UNAVAILABLE, DecidedBy.LEASE),
+        arguments(call(all.withCost(500)), Outcome.LIMITED, DecidedBy.STORE),
+        arguments(call(all, user), Outcome.LIMITED, DecidedBy.STORE),
+        arguments(call(Charge.of("p", ALL, ban)), Outcome.LIMITED, DecidedBy.STORE),
+        arguments(
+            LimitRequest.of(guarded, ALL, Optional.of("x")), Outcome.LIMITED, DecidedBy.STORE));
+  }
+
+  /** Perhaps because the lease has taken what was left. */
+  @ParameterizedTest
+  @MethodSource("deniedWhileALeaseIsGranted")
+  void aCallThatIsDeniedWhileALeaseIsGrantedSpendsIt(
+      LimitRequest request, Outcome outcome, DecidedBy decidedBy) {
+    CompletableFuture<Verdict> late = new CompletableFuture<>();
+    seen.verdict = late;
+    CompletableFuture<Verdict> decided = store.decide(request, Mode.ACQUIRE).toCompletableFuture();
+    LimitRequest other = call(request.charge(0).withCost(1));
+    heat(other);
+    long left = decide(other).rules().get(0).remaining();
+    late.complete(Verdict.of(request.policy(), outcome).build());
+
+    boolean spends = decidedBy == DecidedBy.LEASE;
+    assertThat(decided.join().decidedBy()).isEqualTo(decidedBy);
+    assertThat(decided.join().outcome()).isEqualTo(spends ? Outcome.ALLOWED : outcome);
+    assertThat(decide(other).rules().get(0).remaining()).isEqualTo(left - (spends ? 2 : 1));
+  }
+
+  /** Their keys have hashes that differ only in bits that do not select the place. */
+  @Test
+  void aSecondSubjectInOnePlaceGetsALeaseOnceTheFirstIsIdle() {
+    int hot = 0;
+    Charge second = user(0);
+    while (isLeased(second)) {
+      hot++;
+      second = user(hot);
+    }
+    assertThat(seen.leases).isEqualTo(hot);
+    advance(LEASE.multipliedBy(2));
+    assertThat(isLeased(second)).isFalse();
+    advance(Duration.ofNanos(1_000));
+    assertThat(isLeased(second)).isTrue();
+    assertThat(store.units().values())
+        .as("of the first")
+        .filteredOn(u -> u.returned() == 16)
+        .hasSize(1);
+    assertThat(store.units().values()).filteredOn(u -> u.held() > 0).hasSize(hot);
+  }
+
+  private static Charge user(int number) {
+    return Charge.of("limit" + number, USER, leased(WINDOW));
+  }
+
+  private boolean isLeased(Charge charge) {
+    decide(call(charge.withCost(10)));
+    return decide(call(charge)).decidedBy() == DecidedBy.LEASE;
+  }
+
+  @Test
   void theStoreDecidesTheRestOfACallAndItsUnitsGoBackIfItDenies() {
     Charge all = Charge.of("p", ALL, leased(WINDOW));
     Charge user = Charge.of("p", USER, RuleStack.of(List.of(FixedWindowRule.of(2, MINUTE))));
@@ -702,7 +857,9 @@ class LeaseStoreTest {
     LimitRequest call = call(WINDOW);
     heat(call);
 
-    assertThat(decide(call.observe()).decidedBy()).isEqualTo(DecidedBy.STORE);
+    LimitRequest observed = call.observe();
+    assertThat(decide(observed).decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(seen.last).as("as it is").isSameAs(observed);
     assertThat(decide(call, Mode.PEEK).decidedBy()).isEqualTo(DecidedBy.STORE);
     assertThat(decide(call, Mode.RECORD).decidedBy()).isEqualTo(DecidedBy.STORE);
   }
@@ -716,6 +873,40 @@ class LeaseStoreTest {
     assertThat(remaining(call)).isEqualTo(1_000);
     assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.STORE);
     assertThat(remaining(call)).isEqualTo(999);
+  }
+
+  @Test
+  void aLeaseIsForgottenWhenAResetBeginsAndAnotherWhenItHasEnded() {
+    LimitRequest call = call(WINDOW);
+    heat(call);
+    seen.resetting = new CompletableFuture<>();
+    CompletionStage<Void> reset = store.reset(List.of(call.charge(0).key()));
+    assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.STORE);
+    heat(call);
+    seen.resetting.complete(null);
+
+    assertThat(reset).isCompleted();
+    assertThat(decide(call).decidedBy()).isEqualTo(DecidedBy.STORE);
+    assertThat(remaining(call)).isEqualTo(999);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aLeaseThatIsGrantedLateIsNotSpent(boolean closes) {
+    LimitRequest ten = call(Charge.of("p", ALL, leased(WINDOW)).withCost(10));
+    seen.granting = new CompletableFuture<>();
+    decide(ten);
+    if (closes) {
+      store.close();
+    } else {
+      store.reset(List.of(ten.charge(0).key())).toCompletableFuture().join();
+    }
+    seen.granting.complete(null);
+
+    assertThat(store.units().get("p"))
+        .isEqualTo(new LeaseUnits(17, 0, closes ? 17 : 0, closes ? 0 : 17));
+    assertThat(remaining(ten)).isEqualTo(closes ? 990 : 1_000);
+    assertThat(seen.closed).isEqualTo(closes);
   }
 
   /** It may be spent to its end; calls under the new count are decided by the store meanwhile. */
