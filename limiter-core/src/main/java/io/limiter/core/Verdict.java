@@ -29,51 +29,46 @@ public final class Verdict {
   private final Policy policy;
   private final Outcome outcome;
 
-  private final @Nullable LazyRules whenAsked;
-  private final List<RuleVerdict> rules;
-  private final Optional<RuleVerdict> duplicate;
-
-  /** The verdicts of the rules once read. Immutable; several threads may compute equal ones. */
-  private @Nullable List<RuleVerdict> read;
+  /** Computes the verdicts of the rules, until they are first read; then holds them. */
+  private LazyRules content;
 
   private final Extras extras;
-  private final DecidedBy decidedBy;
   private final Reservation reservation;
   private final long decidedAtMicros;
 
   private Verdict(
       Policy policy,
       Outcome outcome,
-      @Nullable LazyRules whenAsked,
-      List<RuleVerdict> rules,
-      Optional<RuleVerdict> duplicate,
+      LazyRules content,
       Extras extras,
-      DecidedBy decidedBy,
       Reservation reservation,
       long decidedAtMicros) {
     this.policy = policy;
     this.outcome = outcome;
-    this.whenAsked = whenAsked;
-    this.rules = rules;
-    this.duplicate = duplicate;
+    this.content = content;
     this.extras = extras;
-    this.decidedBy = decidedBy;
     this.reservation = reservation;
     this.decidedAtMicros = decidedAtMicros;
   }
 
-  /** The parts that most verdicts lack. */
+  /** The verdicts of the rules and of the duplicate guard. */
+  private record Known(List<RuleVerdict> rules, Optional<RuleVerdict> duplicate)
+      implements LazyRules {}
+
+  /** Who decided, and the parts that most verdicts lack. */
   private record Extras(
+      DecidedBy decidedBy,
       Optional<Duration> ban,
       Duration delay,
       Optional<FailureReason> reason,
       Optional<Duration> storeRetryAfter,
       Optional<Claim> claim) {
 
-    static final Extras NONE = new Extras(Optional.empty(), Duration.ZERO);
+    static final Extras STORE = new Extras(DecidedBy.STORE, Optional.empty(), Duration.ZERO);
+    static final Extras LEASE = new Extras(DecidedBy.LEASE, Optional.empty(), Duration.ZERO);
 
-    Extras(Optional<Duration> ban, Duration delay) {
-      this(ban, delay, Optional.empty(), Optional.empty(), Optional.empty());
+    Extras(DecidedBy decidedBy, Optional<Duration> ban, Duration delay) {
+      this(decidedBy, ban, delay, Optional.empty(), Optional.empty(), Optional.empty());
     }
   }
 
@@ -81,15 +76,12 @@ public final class Verdict {
    * Creates the verdict of a store in one step, since every call creates one. For authors of
    * stores; the arguments are those of the {@link Builder}.
    *
-   * @param whenAsked computes {@code rules} and {@code duplicate} when they are first read; these
-   *     two arguments are empty then. Null if they are given
+   * @param content the verdicts of the rules and of the duplicate guard
    */
   public static Verdict decided(
       Policy policy,
       Outcome outcome,
-      @Nullable LazyRules whenAsked,
-      List<RuleVerdict> rules,
-      Optional<RuleVerdict> duplicate,
+      LazyRules content,
       Optional<Duration> ban,
       Duration delay,
       Reservation reservation,
@@ -97,11 +89,8 @@ public final class Verdict {
     return new Verdict(
         policy,
         outcome,
-        whenAsked,
-        List.copyOf(rules),
-        duplicate,
-        ban.isEmpty() && delay.isZero() ? Extras.NONE : new Extras(ban, delay),
-        DecidedBy.STORE,
+        content,
+        ban.isEmpty() && delay.isZero() ? Extras.STORE : new Extras(DecidedBy.STORE, ban, delay),
         reservation,
         decidedAtMicros);
   }
@@ -128,16 +117,7 @@ public final class Verdict {
    * @param rules computes the verdicts of the rules when they are asked for
    */
   public static Verdict leased(Policy policy, LazyRules rules, Reservation reservation) {
-    return new Verdict(
-        policy,
-        Outcome.ALLOWED,
-        rules,
-        List.of(),
-        Optional.empty(),
-        Extras.NONE,
-        DecidedBy.LEASE,
-        reservation,
-        0);
+    return new Verdict(policy, Outcome.ALLOWED, rules, Extras.LEASE, reservation, 0);
   }
 
   /** The policy that was applied, with all rules of the call as they were declared. */
@@ -155,20 +135,23 @@ public final class Verdict {
    * denied call. Immutable.
    */
   public List<RuleVerdict> rules() {
-    if (whenAsked == null) {
-      return rules;
-    }
-    List<RuleVerdict> known = read;
-    if (known == null) {
-      known = whenAsked.rules();
-      read = known;
-    }
-    return known;
+    return known().rules;
   }
 
   /** The verdict of the duplicate guard. */
   public Optional<RuleVerdict> duplicate() {
-    return whenAsked == null ? duplicate : whenAsked.duplicate();
+    return known().duplicate;
+  }
+
+  /** Several threads may compute equal ones. */
+  private Known known() {
+    LazyRules either = content;
+    if (either instanceof Known known) {
+      return known;
+    }
+    Known computed = new Known(either.rules(), either.duplicate());
+    content = computed;
+    return computed;
   }
 
   /**
@@ -190,7 +173,7 @@ public final class Verdict {
 
   /** Who decided. */
   public DecidedBy decidedBy() {
-    return decidedBy;
+    return extras.decidedBy;
   }
 
   /** Why the fallback decided; empty if the store decided. */
@@ -219,7 +202,7 @@ public final class Verdict {
 
   /** Whether the submission of the call was there before, so that the store has not decided. */
   public boolean isRepetition() {
-    return decidedBy == DecidedBy.NONE
+    return extras.decidedBy == DecidedBy.NONE
         && extras.claim.isPresent()
         && extras.claim.get().state() != Claim.State.CLAIMED;
   }
@@ -338,23 +321,23 @@ public final class Verdict {
 
   /** Returns this verdict with what was found of the submission of the call. */
   public Verdict withClaim(Claim found) {
-    return new Verdict(
-        policy,
-        outcome,
-        whenAsked,
-        rules,
-        duplicate,
+    return with(
         new Extras(
-            extras.ban, extras.delay, extras.reason, extras.storeRetryAfter, Optional.of(found)),
-        decidedBy,
-        reservation,
-        decidedAtMicros);
+            extras.decidedBy,
+            extras.ban,
+            extras.delay,
+            extras.reason,
+            extras.storeRetryAfter,
+            Optional.of(found)));
+  }
+
+  private Verdict with(Extras other) {
+    return new Verdict(policy, outcome, content, other, reservation, decidedAtMicros);
   }
 
   /** Returns this verdict with another reservation. */
   public Verdict withReservation(Reservation other) {
-    return new Verdict(
-        policy, outcome, whenAsked, rules, duplicate, extras, decidedBy, other, decidedAtMicros);
+    return new Verdict(policy, outcome, content, extras, other, decidedAtMicros);
   }
 
   /**
@@ -363,30 +346,12 @@ public final class Verdict {
    * @param all computes the verdicts of all rules when they are asked for
    */
   public Verdict withRules(LazyRules all, Reservation other) {
-    return new Verdict(
-        policy,
-        outcome,
-        all,
-        List.of(),
-        Optional.empty(),
-        extras,
-        decidedBy,
-        other,
-        decidedAtMicros);
+    return new Verdict(policy, outcome, all, extras, other, decidedAtMicros);
   }
 
   /** Returns this verdict under another policy, such as the one of several that denies the call. */
   public Verdict withPolicy(Policy other) {
-    return new Verdict(
-        other,
-        outcome,
-        whenAsked,
-        rules,
-        duplicate,
-        extras,
-        decidedBy,
-        reservation,
-        decidedAtMicros);
+    return new Verdict(other, outcome, content, extras, reservation, decidedAtMicros);
   }
 
   /**
@@ -400,51 +365,42 @@ public final class Verdict {
     List<RuleVerdict> all = new ArrayList<>(rules());
     all.addAll(later.rules());
     Verdict counts =
-        later.decidedBy == DecidedBy.NONE || decidedBy == DecidedBy.FALLBACK ? this : later;
+        later.decidedBy() == DecidedBy.NONE || decidedBy() == DecidedBy.FALLBACK ? this : later;
     return new Verdict(
         both,
         later.outcome,
-        null,
-        List.copyOf(all),
-        later.duplicate(),
+        new Known(List.copyOf(all), later.duplicate()),
         counts.extras,
-        counts.decidedBy,
         later.reservation,
         counts.decidedAtMicros);
   }
 
   /** Returns this verdict as one of the fallback, which decided because the store failed. */
   public Verdict fromFallback(StoreException why) {
-    return new Verdict(
-        policy,
-        outcome,
-        whenAsked,
-        rules,
-        duplicate,
+    return with(
         new Extras(
-            extras.ban, extras.delay, Optional.of(why.reason()), why.retryAfter(), extras.claim),
-        DecidedBy.FALLBACK,
-        reservation,
-        decidedAtMicros);
+            DecidedBy.FALLBACK,
+            extras.ban,
+            extras.delay,
+            Optional.of(why.reason()),
+            why.retryAfter(),
+            extras.claim));
   }
 
   @Override
   public boolean equals(@Nullable Object other) {
     return other instanceof Verdict that
         && outcome == that.outcome
-        && decidedBy == that.decidedBy
         && decidedAtMicros == that.decidedAtMicros
         && policy.equals(that.policy)
-        && rules().equals(that.rules())
-        && duplicate().equals(that.duplicate())
+        && known().equals(that.known())
         && extras.equals(that.extras)
         && reservation.equals(that.reservation);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(
-        policy, outcome, rules(), duplicate(), extras, decidedBy, reservation, decidedAtMicros);
+    return Objects.hash(policy, outcome, known(), extras, reservation, decidedAtMicros);
   }
 
   /** Omits the reservation, whose text depends on the store. */
@@ -463,7 +419,7 @@ public final class Verdict {
         + ", delay="
         + extras.delay
         + ", decidedBy="
-        + decidedBy
+        + extras.decidedBy
         + ", reason="
         + extras.reason
         + ", storeRetryAfter="
@@ -480,10 +436,15 @@ public final class Verdict {
    */
   public interface LazyRules {
 
+    /** Verdicts that are known already. */
+    static LazyRules of(List<RuleVerdict> rules, Optional<RuleVerdict> duplicate) {
+      return new Known(List.copyOf(rules), duplicate);
+    }
+
     /** See {@link Verdict#rules()}; called once, or once by each of several threads. */
     List<RuleVerdict> rules();
 
-    /** See {@link Verdict#duplicate()}. */
+    /** See {@link Verdict#duplicate()}; called as often. */
     Optional<RuleVerdict> duplicate();
   }
 
@@ -566,11 +527,8 @@ public final class Verdict {
       return new Verdict(
           policy,
           outcome,
-          null,
-          rules,
-          duplicate,
-          new Extras(ban, delay, reason, storeRetryAfter, Optional.empty()),
-          decidedBy,
+          new Known(rules, duplicate),
+          new Extras(decidedBy, ban, delay, reason, storeRetryAfter, Optional.empty()),
           reservation,
           decidedAtMicros);
     }

@@ -22,9 +22,6 @@ public abstract class AtMostOnceReservation implements Reservation {
 
   private final LimitRequest request;
 
-  /** The index of the duplicate guard among the charges: after those of the rules. */
-  private final int guard;
-
   /** Settled or refunded. Guarded by this object, like the following fields. */
   private boolean ended;
 
@@ -33,7 +30,6 @@ public abstract class AtMostOnceReservation implements Reservation {
 
   protected AtMostOnceReservation(LimitRequest request) {
     this.request = request;
-    this.guard = request.charges().size();
     this.guardReleased = request.duplicate().isEmpty();
   }
 
@@ -66,6 +62,11 @@ public abstract class AtMostOnceReservation implements Reservation {
     return request;
   }
 
+  /** The index of the duplicate guard among the charges: after those of the rules. */
+  private int guard() {
+    return request.charges().size();
+  }
+
   /** Returns whether a charge, by its index in the request, holds a permit while the call runs. */
   protected final boolean isPermit(int charge) {
     return request.charge(charge).stack().permitDuration().isPresent() && took(charge);
@@ -76,12 +77,12 @@ public abstract class AtMostOnceReservation implements Reservation {
     int from;
     int to;
     synchronized (this) {
-      from = ended ? guard : 0;
-      to = guardReleased ? guard : guard + 1;
+      from = ended ? guard() : 0;
+      to = guardReleased ? guard() : guard() + 1;
       ended = true;
       guardReleased = true;
     }
-    return from == guard
+    return from == guard()
         ? giveBack(from, to, Charge::cost)
         : afterRenewal(() -> giveBack(from, to, Charge::cost));
   }
@@ -94,17 +95,17 @@ public abstract class AtMostOnceReservation implements Reservation {
       }
       guardReleased = true;
     }
-    return giveBack(guard, guard + 1, Charge::cost);
+    return giveBack(guard(), guard() + 1, Charge::cost);
   }
 
   @Override
   public final CompletionStage<Long> hold(Duration time) {
     synchronized (this) {
-      if (guardReleased || !took(guard)) {
+      if (guardReleased || !took(guard())) {
         return done(0);
       }
     }
-    return hold(guard, time);
+    return hold(guard(), time);
   }
 
   @Override
@@ -125,7 +126,7 @@ public abstract class AtMostOnceReservation implements Reservation {
   }
 
   private CompletionStage<Long> settleNow(Completion completion) {
-    CompletionStage<Long> given = giveBack(0, guard, completion::returned);
+    CompletionStage<Long> given = giveBack(0, guard(), completion::returned);
     Optional<LimitRequest> more =
         completion.rest(request, charge -> took(request.charges().indexOf(charge)));
     return more.isPresent()
@@ -176,7 +177,7 @@ public abstract class AtMostOnceReservation implements Reservation {
   @Override
   public final Optional<Duration> permitDuration() {
     Optional<Duration> shortest = Optional.empty();
-    for (int c = 0; c < guard; c++) {
+    for (int c = 0; c < guard(); c++) {
       if (isPermit(c)) {
         Duration one = request.charge(c).stack().permitDuration().orElseThrow();
         shortest = shortest.filter(least -> least.compareTo(one) <= 0).or(() -> Optional.of(one));
