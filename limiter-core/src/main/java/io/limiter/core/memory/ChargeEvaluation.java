@@ -4,7 +4,6 @@ package io.limiter.core.memory;
 import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
 import io.limiter.core.memory.UnitLog.LogTable;
-import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
@@ -15,125 +14,158 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The evaluation of one charge in one decision. It reads the log and the ban itself; a {@link
- * CellEvaluation} does the rest. Times are microseconds. All methods are called under the lock of
- * the stripe, except those that {@link DecisionReadout} describes.
+ * The evaluation of one charge in one decision. Times are microseconds. All methods are called
+ * under the lock of the stripe, except those that {@link DecisionReadout} describes.
  */
-final class ChargeEvaluation {
+@SuppressWarnings("NullAway.Init") // find is called before all else
+class ChargeEvaluation {
 
   private static final long[] NOTHING = {};
 
   final Charge charge;
-  final int stripe;
+
+  /** The evaluation of the next charge of the call. */
+  final @Nullable ChargeEvaluation next;
+
+  /** The state of the key: that of no units if there is none. */
+  private UnitLog log;
 
   /**
-   * For each rule with a log: units left, then the time; as {@link DecisionReadout} describes them.
+   * The time since the newest unit of the log; then for each rule with a log units left and the
+   * time, as {@link DecisionReadout} describes them.
    */
   private final long[] found;
 
-  private final RuleStack stack;
-  private final boolean logs;
-  private final @Nullable CellEvaluation cells;
+  /** The cells that were read. They are immutable, and evaluated again when a verdict is read. */
+  private Cell[] cells;
 
-  private LogTable table;
-  private StateKey key;
-
-  /** Null unless the charge has a ban that is enforced. */
-  private @Nullable StateKey banKey;
-
-  private BanState ban = BanState.NONE;
-  private boolean banChanges;
-  private long banMicros;
+  private @Nullable BanEvaluation ban;
   private boolean kept = true;
   private boolean admits;
-  private @Nullable UnitLog known;
-  private long clockMicros;
   private long nowMicros;
-  private long sinceNewestMicros = Long.MAX_VALUE;
 
-  /** For how long the units of a lease may be spent; 0 if the call takes no lease. */
-  private long leaseMicros;
-
-  /** The stamp of the units in the log. */
-  private long stampMicros;
-
-  /** The units of a lease that were given back. */
-  private int givenBack;
-
-  ChargeEvaluation(Charge charge, int stripe, LogTable subjects) {
+  private ChargeEvaluation(Charge charge, @Nullable ChargeEvaluation next) {
     this.charge = charge;
-    this.stripe = stripe;
-    this.key = charge.key();
-    this.table = subjects;
-    this.stack = charge.stack();
-    this.logs = stack.logs() > 0;
-    this.found = logs ? new long[2 * stack.rules().size()] : NOTHING;
-    this.cells = stack.cells() > 0 ? new CellEvaluation(charge) : null;
-    this.banKey = stack.ban().isPresent() && !charge.observed() ? key.ban() : null;
+    this.next = next;
+    this.found =
+        charge.stack().logs() > 0 ? new long[1 + 2 * charge.stack().rules().size()] : NOTHING;
   }
 
-  private @Nullable CellReadout readout(int rule) {
-    return cells == null || stack.isLog(rule) ? null : cells.readout(stack.cellIndex(rule));
+  static ChargeEvaluation of(Charge charge, @Nullable ChargeEvaluation next) {
+    return charge.stack().custom()
+        ? new OfCustomRules(charge, next)
+        : new ChargeEvaluation(charge, next);
   }
 
-  long remainingBefore(int rule) {
-    CellReadout readout = readout(rule);
-    return readout == null ? found[2 * rule] : readout.remainingBefore();
-  }
+  /** The evaluation under rules with a custom algorithm, which is asked once. */
+  private static final class OfCustomRules extends ChargeEvaluation {
 
-  long retryAfterMicros(int rule, boolean taken) {
-    CellReadout readout = readout(rule);
-    return readout == null ? found[2 * rule + 1] : readout.retryAfterMicros(taken);
-  }
+    private final @Nullable CellReadout[] readouts;
 
-  long resetAfterMicros(int rule, boolean taken) {
-    CellReadout readout = readout(rule);
-    if (readout != null) {
-      return readout.resetAfterMicros(taken);
+    OfCustomRules(Charge charge, @Nullable ChargeEvaluation next) {
+      super(charge, next);
+      this.readouts = new CellReadout[charge.stack().cells()];
     }
-    long windowMicros = stack.windowMicros(rule);
-    return taken ? windowMicros + aheadMicros() : Math.max(0, windowMicros - sinceNewestMicros);
+
+    @Override
+    CellReadout readout(int cell, Mode mode) {
+      CellReadout known = readouts[cell];
+      if (known == null) {
+        known = super.readout(cell, mode);
+        readouts[cell] = known;
+      }
+      return known;
+    }
+  }
+
+  /** The evaluation of units that are taken in advance. */
+  static final class OfLease extends ChargeEvaluation {
+
+    private final long leaseMicros;
+    private int givenBack;
+
+    OfLease(Charge charge, long leaseMicros) {
+      super(charge, null);
+      this.leaseMicros = leaseMicros;
+    }
+
+    @Override
+    long leaseMicros() {
+      return leaseMicros;
+    }
+
+    @Override
+    int giveBack(int units, Mode mode, long atMicros) {
+      int given = giveBack(units, givenBack, mode, atMicros);
+      givenBack += units;
+      return given;
+    }
+  }
+
+  /** For how long the units are leased; 0 if the call takes no lease. */
+  long leaseMicros() {
+    return 0;
+  }
+
+  private RuleStack stack() {
+    return charge.stack();
+  }
+
+  CellReadout readout(int cell, Mode mode) {
+    Rule rule = stack().cellRule(cell);
+    return leaseMicros() > 0
+        ? cells[cell].lease(rule, nowMicros, charge.cost(), leaseMicros())
+        : cells[cell].read(rule, nowMicros, charge.cost(), mode);
+  }
+
+  long remainingBefore(int rule, Mode mode) {
+    int cell = stack().cellIndex(rule);
+    return cell < 0 ? found[1 + 2 * rule] : readout(cell, mode).remainingBefore();
+  }
+
+  long retryAfterMicros(int rule, Mode mode, boolean taken) {
+    int cell = stack().cellIndex(rule);
+    return cell < 0 ? found[2 + 2 * rule] : readout(cell, mode).retryAfterMicros(taken);
+  }
+
+  long resetAfterMicros(int rule, Mode mode, boolean taken) {
+    int cell = stack().cellIndex(rule);
+    if (cell >= 0) {
+      return readout(cell, mode).resetAfterMicros(taken);
+    }
+    long windowMicros = stack().windowMicros(rule);
+    return taken ? windowMicros + aheadMicros() : Math.max(0, windowMicros - found[0]);
   }
 
   /** By how much the stamp of this call's units in the log is later than now. */
   private long aheadMicros() {
-    return Math.max(leaseMicros, -sinceNewestMicros);
+    return Math.max(leaseMicros(), -found[0]);
   }
 
-  long delayMicros(int rule) {
-    CellReadout readout = readout(rule);
-    return readout == null ? 0 : readout.delayMicros();
+  long delayMicros(int rule, Mode mode) {
+    int cell = stack().cellIndex(rule);
+    return cell < 0 ? 0 : readout(cell, mode).delayMicros();
   }
 
   long banMicros() {
-    return banMicros;
+    return ban == null ? 0 : ban.micros();
+  }
+
+  /** The time of the key at the decision. */
+  long nowMicros() {
+    return nowMicros;
   }
 
   /** Finds the state of the key. Returns false if there is none and no room for it. */
-  boolean find(long clockMicros) {
-    known = table.find(key, clockMicros);
+  boolean find(LogTable table, long clockMicros) {
+    UnitLog known = table.find(charge.key(), clockMicros);
+    log = known == null ? new UnitLog(table, charge.key()) : known;
     return known != null || !table.full();
   }
 
   /** Uses the shared state of the overflow. */
-  void share(LogTable overflows, StateKey overflow, long clockMicros) {
-    table = overflows;
-    key = overflow;
-    banKey = banKey == null ? null : new StateKey(overflow.tag() + ".ban", overflow.name());
-    known = overflows.find(overflow, clockMicros);
-  }
-
-  /** Takes the units in advance. */
-  void lease(long micros) {
-    leaseMicros = micros;
-    if (cells != null) {
-      cells.lease(micros);
-    }
-  }
-
-  /** For how long the units of a lease may be spent. */
-  long leaseMicros() {
-    return cells == null ? leaseMicros : cells.leaseMicros();
+  void share(UnitLog overflow) {
+    log = overflow;
   }
 
   /** Leaves the charge without any state. */
@@ -142,47 +174,26 @@ final class ChargeEvaluation {
   }
 
   /** Reads the state. Returns whether every rule admits the charge, and no ban is in force. */
-  boolean read(long atMicros, Mode mode) {
-    clockMicros = atMicros;
-    nowMicros = known == null ? clockMicros : known.nowMicros(clockMicros);
-    readBan(mode);
-    boolean passes = !logs || readLog(mode);
-    if (cells != null) {
-      passes = cells.read(known == null ? null : known.cells(), nowMicros, mode, passes);
+  boolean read(long clockMicros, Mode mode) {
+    nowMicros = log.nowMicros(clockMicros);
+    if (stack().ban().isPresent() && !charge.observed() && mode != Mode.RECORD) {
+      ban = new BanEvaluation(stack().ban().get(), log.table(), banKey(), clockMicros);
     }
-    if (!passes && mode == Mode.ACQUIRE && leaseMicros == 0 && banKey != null && banMicros == 0) {
-      BanRule rule = stack.ban().orElseThrow();
-      ban = ban.violated(rule, clockMicros);
-      banMicros = ban.restMicros(rule, clockMicros);
-      banChanges = true;
+    boolean passes = found.length == 0 || readLog(mode);
+    cells = log.cells(stack());
+    for (int c = 0; c < cells.length; c++) {
+      passes &= readout(c, mode).admits() || mode == Mode.RECORD;
     }
-    admits = passes && banMicros == 0;
+    if (ban != null && !passes && mode == Mode.ACQUIRE && leaseMicros() == 0) {
+      ban.violate(clockMicros);
+    }
+    admits = passes && banMicros() == 0;
     return admits;
   }
 
-  private void readBan(Mode mode) {
-    StateKey banned = banKey;
-    UnitLog stored = banned == null || mode == Mode.RECORD ? null : table.find(banned, clockMicros);
-    if (stored != null) {
-      ban = stored.ban().at(clockMicros);
-      banChanges = leaseMicros == 0 && !ban.equals(stored.ban());
-      banMicros = ban.restMicros(stack.ban().orElseThrow(), clockMicros);
-    }
-  }
-
-  /** Writes the ban, if there is room for it. */
-  private void writeBan() {
-    StateKey banned = banKey;
-    if (banned != null && banChanges && kept) {
-      UnitLog stored = table.peek(banned);
-      if (stored != null || !table.full()) {
-        UnitLog into = stored == null ? new UnitLog() : stored;
-        if (stored == null) {
-          table.put(banned, into);
-        }
-        into.remember(ban, stack.ban().orElseThrow());
-      }
-    }
+  private StateKey banKey() {
+    StateKey key = log.key();
+    return key.equals(charge.key()) ? key.ban() : new StateKey(key.tag() + ".ban", key.name());
   }
 
   /** What {@link #read} returned. */
@@ -190,129 +201,189 @@ final class ChargeEvaluation {
     return admits;
   }
 
-  /** Records past units at their time, or at that of the last write if that is later. */
-  void record(long thenMicros) {
-    long atMicros = known == null ? thenMicros : Math.max(thenMicros, known.clockOfLastWrite());
-    var unused = read(atMicros, Mode.RECORD);
-    write(cells == null ? null : cells.recorded());
-  }
-
   private boolean readLog(Mode mode) {
-    UnitLog log = known;
-    int size = log == null ? 0 : log.size();
-    if (log != null && size > 0) {
-      sinceNewestMicros = nowMicros - log.newestMicros();
-    }
+    int size = log.size();
+    found[0] = size > 0 ? nowMicros - log.newestMicros() : Long.MAX_VALUE;
+    int cost = charge.cost();
     boolean admitted = true;
-    List<Rule> rules = stack.rules();
+    List<Rule> rules = stack().rules();
     for (int r = 0; r < rules.size(); r++) {
-      if (!stack.isLog(r)) {
+      if (!stack().isLog(r)) {
         continue;
       }
       long count = rules.get(r).count();
-      long window = stack.windowMicros(r);
-      int first = log == null ? 0 : log.firstYounger(nowMicros, window);
+      long window = stack().windowMicros(r);
+      int first = log.firstYounger(nowMicros, window);
       long remaining = count - size + first;
       // The unit that must leave first: for units to come back, and this call to pass again,
       long leaves = first;
-      if (mode != Mode.PEEK && remaining < 2L * charge.cost()) {
-        leaves += 2L * charge.cost() - remaining - 1;
+      if (mode != Mode.PEEK && remaining < 2L * cost) {
+        leaves += 2L * cost - remaining - 1;
       }
-      if (remaining < charge.cost()) {
+      if (remaining < cost) {
         // for this call to pass, or, after a record, for any call to pass.
-        leaves = size + charge.cost() - count - (mode == Mode.RECORD ? 0 : 1);
+        leaves = size + cost - count - (mode == Mode.RECORD ? 0 : 1);
         admitted &= mode == Mode.RECORD;
       }
-      found[2 * r] = remaining;
-      if (log != null && leaves < size) {
-        found[2 * r + 1] = window - (nowMicros - log.stampMicros((int) leaves));
+      found[1 + 2 * r] = remaining;
+      if (leaves < size) {
+        found[2 + 2 * r] = window - (nowMicros - log.stampMicros((int) leaves));
       } else {
-        boolean never = remaining < charge.cost() && mode != Mode.RECORD;
-        found[2 * r + 1] = never ? DecisionReadout.NEVER : window + aheadMicros();
+        boolean never = remaining < cost && mode != Mode.RECORD;
+        found[2 + 2 * r] = never ? DecisionReadout.NEVER : window + aheadMicros();
       }
     }
     return admitted;
   }
 
   /** Takes the units. */
-  void take() {
-    writeBan();
-    if (kept) {
-      write(cells == null ? null : cells.taken()).taken(clockMicros);
+  void take(long clockMicros, Mode mode) {
+    if (!kept) {
+      return;
     }
+    writeBan();
+    Cell[] taken = new Cell[cells.length];
+    for (int c = 0; c < taken.length; c++) {
+      taken[c] = readout(c, mode).taken();
+    }
+    write(taken, clockMicros);
+    log.taken(clockMicros);
   }
 
   /** Writes the units to the log, and the cells with them. */
-  private UnitLog write(Cell @Nullable [] after) {
-    UnitLog into = known();
-    if (logs) {
-      stampMicros =
-          into.take(
+  private void write(Cell[] taken, long clockMicros) {
+    log.table().keep(log);
+    if (found.length > 0) {
+      var unused =
+          log.take(
               nowMicros,
-              nowMicros + leaseMicros,
+              nowMicros + leaseMicros(),
               charge.cost(),
-              stack.kept(),
-              stack.horizonMicros());
+              stack().kept(),
+              stack().horizonMicros());
     }
-    if (after != null) {
-      into.remember(after, nowMicros, stack.banMicros());
+    if (taken.length > 0) {
+      log.remember(taken, nowMicros, stack().banMicros());
     }
-    into.wrote(nowMicros, nowMicros - clockMicros);
-    return into;
+    log.wrote(nowMicros, nowMicros - clockMicros);
   }
 
-  private UnitLog known() {
-    if (known == null) {
-      known = new UnitLog();
-      table.put(key, known);
+  /** Records past units at their time, or at that of the last write if that is later. */
+  void record(long thenMicros) {
+    long atMicros = log.notBeforeLastWrite(thenMicros);
+    var unused = read(atMicros, Mode.RECORD);
+    Cell[] recorded = new Cell[cells.length];
+    for (int c = 0; c < recorded.length; c++) {
+      recorded[c] = cells[c].recorded(stack().cellRule(c), nowMicros, charge.cost());
     }
-    return known;
+    write(recorded, atMicros);
   }
 
   /**
-   * Writes the state after a denied call: a violation, the start of time, or the shift. Without
-   * that, a log whose clock was set back by an hour would deny for an hour.
+   * Writes the state after a denied call: a violation, the start of time for a subject that has to
+   * wait for its first tokens, or the shift. Without that, a log whose clock was set back by an
+   * hour would deny for an hour.
    */
-  void deny() {
-    writeBan();
-    Cell[] changed = cells == null || !kept || leaseMicros > 0 ? null : cells.denied();
-    if (changed != null) {
-      UnitLog into = known();
-      into.remember(changed, nowMicros, stack.banMicros());
-      into.wrote(nowMicros, nowMicros - clockMicros);
-    } else if (known != null) {
-      known.shiftTo(nowMicros - clockMicros);
+  void deny(long clockMicros) {
+    if (!kept) {
+      return;
     }
+    writeBan();
+    Cell[] after = cells;
+    for (int c = 0; c < cells.length && leaseMicros() == 0; c++) {
+      Cell denied = readout(c, Mode.ACQUIRE).denied(cells[c]);
+      if (denied != cells[c]) {
+        after = after == cells ? cells.clone() : after;
+        after[c] = denied;
+      }
+    }
+    if (after != cells) {
+      log.table().keep(log);
+      log.remember(after, nowMicros, stack().banMicros());
+      log.wrote(nowMicros, nowMicros - clockMicros);
+    } else {
+      log.shiftTo(nowMicros - clockMicros);
+    }
+  }
+
+  private void writeBan() {
+    if (ban != null && leaseMicros() == 0) {
+      ban.write();
+    }
+  }
+
+  /** For how long the units of a lease may be spent. */
+  long spendableMicros() {
+    long micros = leaseMicros();
+    for (int c = 0; c < cells.length; c++) {
+      Cell taken = readout(c, Mode.ACQUIRE).taken();
+      micros = Math.min(micros, taken.spendableUntilMicros(nowMicros) - nowMicros);
+    }
+    return micros;
   }
 
   /**
    * Gives back units that {@link #take} took, as far as they are still there; some stay if the call
    * costs less than reserved.
    */
-  int giveBack(int units, long atMicros) {
-    UnitLog from = kept ? table.peek(key) : null;
+  int giveBack(int units, Mode mode, long atMicros) {
+    return giveBack(units, 0, mode, atMicros);
+  }
+
+  /**
+   * @param before the units that were given back before
+   */
+  final int giveBack(int units, int before, Mode mode, long atMicros) {
+    UnitLog from = kept ? log.table().peek(log.key()) : null;
     if (from == null) {
       return 0;
     }
     int lower = charge.cost() - units;
-    int given = logs ? from.giveBack(stampMicros, Math.max(0, loggedUnits() - lower)) : 0;
-    if (cells != null && from.hasCellsSince(nowMicros)) {
-      given =
-          Math.max(
-              given, cells.giveBack(from.lowered(), lower, givenBack, from.nowMicros(atMicros)));
+    int given =
+        found.length > 0
+            ? from.giveBack(nowMicros + aheadMicros(), Math.max(0, loggedUnits() - lower))
+            : 0;
+    if (from.hasCellsSince(nowMicros)) {
+      long laterMicros = from.nowMicros(atMicros);
+      given = Math.max(given, giveBack(from.lowered(), lower, before, mode, laterMicros));
     }
-    givenBack += units;
-    if (from.size() == 0 && from.cells() == null) {
-      table.remove(key);
+    if (from.size() == 0 && !from.hasCells()) {
+      from.table().remove(from.key());
     }
     return given;
   }
 
+  /**
+   * Gives back the units that the cells took, except {@code lower}.
+   *
+   * @param lowered the cells that are stored, which are replaced
+   * @return the largest number of units given back to any cell that still had some
+   */
+  private int giveBack(Cell[] lowered, int lower, int before, Mode mode, long laterMicros) {
+    long departureParts = 0;
+    for (int c = 0; c < lowered.length; c++) {
+      departureParts = Math.max(departureParts, readout(c, mode).departureParts());
+    }
+    int most = 0;
+    for (int c = 0; c < lowered.length; c++) {
+      int took = (int) readout(c, mode).units();
+      int units = took - lower;
+      Cell cell = lowered[c];
+      if (units > 0) {
+        lowered[c] =
+            cell.giveBack(
+                stack().cellRule(c), nowMicros, units, took - before, departureParts, laterMicros);
+        most = lowered[c] == cell ? most : Math.max(most, units);
+      }
+    }
+    return most;
+  }
+
   /** See {@link RuleStack#loggedUnits}. */
   private int loggedUnits() {
-    int longest = stack.longestLog();
-    return stack.loggedUnits(
-        charge.cost(), stack.rules().get(longest).count() - remainingBefore(longest));
+    int longest = stack().longestLog();
+    return stack()
+        .loggedUnits(charge.cost(), stack().rules().get(longest).count() - found[1 + 2 * longest]);
   }
 
   /**
@@ -320,25 +391,29 @@ final class ChargeEvaluation {
    * state by now and there is no room for it.
    */
   int renew(long atMicros) {
-    known = table.peek(key);
+    LogTable table = log.table();
+    UnitLog known = table.peek(log.key());
     if (known == null && table.full()) {
       return 0;
     }
-    long most = stack.kept();
+    long most = stack().kept();
     if (known != null) {
       long laterMicros = known.nowMicros(atMicros);
-      most = Math.max(most, known.size() - known.firstYounger(laterMicros, stack.horizonMicros()));
-      var unused = known.giveBack(stampMicros, charge.cost());
+      most =
+          Math.max(most, known.size() - known.firstYounger(laterMicros, stack().horizonMicros()));
+      var unused = known.giveBack(nowMicros + aheadMicros(), charge.cost());
       if (known.size() == 0) { // as after a refund of all units
-        table.remove(key);
+        table.remove(log.key());
         known = null;
-        most = stack.kept();
+        most = stack().kept();
       }
     }
-    UnitLog into = known();
-    nowMicros = into.nowMicros(atMicros);
-    stampMicros = into.take(nowMicros, charge.cost(), most, stack.horizonMicros());
-    into.wrote(nowMicros, nowMicros - atMicros);
+    log = known == null ? new UnitLog(table, log.key()) : known;
+    table.keep(log);
+    nowMicros = log.nowMicros(atMicros);
+    long stamp = log.take(nowMicros, charge.cost(), most, stack().horizonMicros());
+    found[0] = nowMicros - stamp;
+    log.wrote(nowMicros, nowMicros - atMicros);
     return charge.cost();
   }
 }

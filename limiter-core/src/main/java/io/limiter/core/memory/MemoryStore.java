@@ -9,7 +9,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import io.limiter.core.memory.UnitLog.LogTable;
+import io.limiter.core.memory.StripedState.Stripe;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
@@ -101,7 +101,7 @@ public final class MemoryStore implements LimitStore {
       return failure();
     }
     try {
-      return CompletableFuture.completedFuture(new MemoryDecision(request, stripes).decide(mode));
+      return CompletableFuture.completedFuture(new MemoryDecision(request, mode, stripes).decide());
     } catch (StoreException algorithmFailed) {
       return CompletableFuture.failedFuture(algorithmFailed);
     }
@@ -109,42 +109,35 @@ public final class MemoryStore implements LimitStore {
 
   @Override
   public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
-    if (closed) {
-      return failure();
-    }
-    return CompletableFuture.completedFuture(
-        new MemoryDecision(units, stripes).lease(MICROSECONDS.convert(time)));
+    return closed
+        ? failure()
+        : CompletableFuture.completedFuture(
+            MemoryDecision.lease(units, MICROSECONDS.convert(time), stripes));
   }
 
   /** Does nothing if there is no room for the key. */
   @Override
   public void adopt(Charge charge, KnownUse known) {
-    int index = stripes.indexOf(charge.key());
-    stripes.lock(1L << index);
-    try {
-      LogTable subjects = stripes.get(index).subjects;
-      long clockMicros = stripes.clockMicros();
-      subjects.remove(charge.key());
-      subjects.remove(charge.key().ban());
-      if (!subjects.full() && !closed) {
-        AdoptedState.of(charge, known, clockMicros)
-            .ifPresent(log -> subjects.put(charge.key(), log));
-      }
-      if (known.bannedMicros() > 0 && !subjects.full() && !closed) {
-        charge
-            .stack()
-            .ban()
-            .ifPresent(
-                rule -> {
-                  long decided = clockMicros - known.ageMicros();
-                  UnitLog ban = new UnitLog();
-                  ban.remember(new BanState(decided, 0, decided + known.bannedMicros(), 1), rule);
-                  subjects.put(charge.key().ban(), ban);
-                });
-      }
-    } finally {
-      stripes.unlock(1L << index);
-    }
+    Stripe subjects = stripes.of(charge.key());
+    var unused =
+        stripes.locked(
+            subjects.bit,
+            clockMicros -> {
+              StateKey banKey = charge.key().ban();
+              subjects.remove(charge.key());
+              subjects.remove(banKey);
+              UnitLog log = new UnitLog(subjects, charge.key());
+              if (!subjects.full()
+                  && !closed
+                  && AdoptedState.fill(log, charge, known, clockMicros)) {
+                subjects.keep(log);
+              }
+              if (known.bannedMicros() > 0 && charge.stack().ban().isPresent() && !closed) {
+                new BanEvaluation(charge.stack().ban().get(), subjects, banKey, clockMicros)
+                    .adopt(clockMicros - known.ageMicros(), known.bannedMicros());
+              }
+              return 0;
+            });
   }
 
   @Override
@@ -166,16 +159,12 @@ public final class MemoryStore implements LimitStore {
       return failure();
     }
     for (StateKey key : keys) {
-      int index = stripes.indexOf(key);
-      stripes.lock(1L << index);
-      try {
-        LogTable subjects = stripes.get(index).subjects;
+      Stripe subjects = stripes.of(key);
+      synchronized (subjects) {
         if (counts) {
           subjects.remove(key);
         }
         subjects.remove(key.ban());
-      } finally {
-        stripes.unlock(1L << index);
       }
     }
     return CompletableFuture.completedFuture(null);
@@ -184,12 +173,9 @@ public final class MemoryStore implements LimitStore {
   /** The number of keys, including expired ones that have not been removed yet. */
   public int subjects() {
     int sum = 0;
-    for (int i = 0; i < stripes.count(); i++) {
-      stripes.lock(1L << i);
-      try {
-        sum += stripes.get(i).subjects.size();
-      } finally {
-        stripes.unlock(1L << i);
+    for (Stripe subjects : stripes.all()) {
+      synchronized (subjects) {
+        sum += subjects.size();
       }
     }
     return sum;
@@ -197,25 +183,19 @@ public final class MemoryStore implements LimitStore {
 
   /** The state of a key, for tests. */
   Optional<String> dump(StateKey key) {
-    int index = stripes.indexOf(key);
-    stripes.lock(1L << index);
-    try {
-      return Optional.ofNullable(stripes.get(index).subjects.peek(key)).map(UnitLog::toString);
-    } finally {
-      stripes.unlock(1L << index);
+    Stripe subjects = stripes.of(key);
+    synchronized (subjects) {
+      return Optional.ofNullable(subjects.peek(key)).map(UnitLog::toString);
     }
   }
 
   @Override
   public void close() {
     closed = true;
-    for (int i = 0; i < stripes.count(); i++) {
-      stripes.lock(1L << i);
-      try {
-        stripes.get(i).subjects.clear();
-        stripes.get(i).overflows.clear();
-      } finally {
-        stripes.unlock(1L << i);
+    for (Stripe subjects : stripes.all()) {
+      synchronized (subjects) {
+        subjects.clear();
+        subjects.overflows.clear();
       }
     }
   }
@@ -257,13 +237,12 @@ public final class MemoryStore implements LimitStore {
       this.rules = charge.stack().rules();
     }
 
-    /** The state to keep; empty if nothing is used. */
-    static Optional<UnitLog> of(Charge charge, KnownUse known, long clockMicros) {
-      return new AdoptedState(charge, known, clockMicros).log();
+    /** Fills a log without units. Returns false if nothing is used. */
+    static boolean fill(UnitLog log, Charge charge, KnownUse known, long clockMicros) {
+      return new AdoptedState(charge, known, clockMicros).fill(log);
     }
 
-    private Optional<UnitLog> log() {
-      UnitLog log = new UnitLog();
+    private boolean fill(UnitLog log) {
       if (stack.logs() > 0) {
         List<PastUnits> units = new ArrayList<>(known.rules().isEmpty() ? List.of() : logged());
         units.addAll(known.since());
@@ -280,10 +259,10 @@ public final class MemoryStore implements LimitStore {
         log.remember(cells(), decidedMicros, stack.banMicros());
       }
       if (newestMicros == Long.MIN_VALUE) {
-        return Optional.empty();
+        return false;
       }
       log.wrote(newestMicros, 0);
-      return log.size() > 0 || log.cells() != null ? Optional.of(log) : Optional.empty();
+      return log.size() > 0 || log.hasCells();
     }
 
     /** The units of the log, by their current age. */

@@ -5,15 +5,11 @@ import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
 import io.limiter.core.memory.UnitLog.LogTable;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * All stripes, and the clock. A set of stripes is a bit mask, which is locked from the lowest bit
- * up. Every thread locks in the same order, so no deadlock can occur.
- */
+/** All stripes, and the clock. A set of stripes is a bit mask. */
 final class StripedState {
 
   private static final Logger LOG = LoggerFactory.getLogger(MemoryStore.class);
@@ -35,37 +31,34 @@ final class StripedState {
     this.stripes = new Stripe[count];
     for (int i = 0; i < count; i++) {
       long share = (i + 1L) * capacity / count - (long) i * capacity / count;
-      stripes[i] = new Stripe((int) share, graceMicros);
+      stripes[i] = new Stripe(1L << i, (int) share, graceMicros);
     }
   }
 
-  int indexOf(StateKey key) {
-    int spread = key.tag().hashCode() * 0x9E3779B9; // of its ban too
-    return spread >>> 16 & stripes.length - 1;
+  /** The stripe of a key, and of its ban. */
+  Stripe of(StateKey key) {
+    int spread = key.tag().hashCode() * 0x9E3779B9;
+    return stripes[spread >>> 16 & stripes.length - 1];
   }
 
-  Stripe get(int index) {
-    return stripes[index];
+  Stripe[] all() {
+    return stripes;
   }
 
-  int count() {
-    return stripes.length;
+  /** What is done under locks, at a time. */
+  interface Action {
+    long at(long clockMicros);
   }
 
-  /** The time; read it under the locks, so that time does not run backwards in a log. */
-  long clockMicros() {
-    return clockMicros.getAsLong();
-  }
-
-  void lock(long mask) {
-    for (long rest = mask; rest != 0; rest &= rest - 1) {
-      stripes[Long.numberOfTrailingZeros(rest)].lock();
-    }
-  }
-
-  void unlock(long mask) {
-    for (long rest = mask; rest != 0; rest &= rest - 1) {
-      stripes[Long.numberOfTrailingZeros(rest)].unlock();
+  /**
+   * Runs an action under the locks of some stripes, from the lowest bit up. Every thread locks in
+   * the same order, so no deadlock can occur. The clock is read under the locks, so that time does
+   * not run backwards in a log.
+   */
+  long locked(long mask, Action action) {
+    long rest = mask & (mask - 1);
+    synchronized (stripes[Long.numberOfTrailingZeros(mask)]) {
+      return rest == 0 ? action.at(clockMicros.getAsLong()) : locked(rest, action);
     }
   }
 
@@ -80,15 +73,13 @@ final class StripedState {
   }
 
   /**
-   * A part of the keys, with the lock that guards it.
+   * A part of the keys, and the lock that guards it.
    *
    * <p>Live logs are never evicted for new ones: otherwise a denied caller could get a fresh log by
    * a flood of invented subjects. When a stripe is full of live logs, new subjects share the
    * overflow, one log for each limit key, until others expire: they are limited together.
    */
-  static final class Stripe extends ReentrantLock {
-
-    private static final long serialVersionUID = 1L;
+  static final class Stripe extends LogTable {
 
     /**
      * The most limit keys in the overflow of one stripe; further ones share one log for each charge
@@ -96,24 +87,32 @@ final class StripedState {
      */
     private static final int MAX_OVERFLOWS = 64;
 
-    final transient LogTable subjects;
-    final transient LogTable overflows;
+    /** Its bit in a set of stripes. */
+    final long bit;
 
-    Stripe(int capacity, long graceMicros) {
-      subjects = new LogTable(capacity, graceMicros);
-      overflows = new LogTable(MAX_OVERFLOWS, graceMicros);
+    final LogTable overflows;
+
+    Stripe(long bit, int capacity, long graceMicros) {
+      super(capacity, graceMicros);
+      this.bit = bit;
+      this.overflows = new LogTable(MAX_OVERFLOWS, graceMicros);
     }
 
     /**
-     * The key of the overflow for a charge that may not have a log of its own; one for each class
-     * of calls that may be counted.
+     * The log of the overflow for a charge that may not have one of its own; one for each class of
+     * calls that may be counted.
+     *
+     * @param index the index of the charge in its call
      */
-    StateKey overflow(Charge charge, int index, long clockMicros) {
+    UnitLog overflow(Charge charge, int index, long clockMicros) {
       String kind = index + "." + charge.key().name();
       StateKey key = new StateKey("overflow." + kind, charge.limit());
-      return overflows.find(key, clockMicros) != null || !overflows.full()
-          ? key
-          : new StateKey("rest." + kind, "");
+      UnitLog known = overflows.find(key, clockMicros);
+      if (known == null && overflows.full()) {
+        key = new StateKey("rest." + kind, "");
+        known = overflows.find(key, clockMicros);
+      }
+      return known == null ? new UnitLog(overflows, key) : known;
     }
   }
 }

@@ -20,17 +20,18 @@ final class UnitLog {
   private static final long UNKNOWN = Long.MAX_VALUE;
   private static final int SMALLEST_RING = 4;
   private static final long[] NO_RING = {};
+  private static final Cell[] NO_CELLS = {};
+
+  private final LogTable table;
 
   /** The key under which its table holds it, with its hash, and the next log of that bucket. */
-  private @Nullable StateKey key;
+  private final StateKey key;
 
-  private int hash;
+  private final int hash;
   private @Nullable UnitLog next;
 
-  /** The neighbours in the order of their last use. */
-  private @Nullable UnitLog elder;
-
-  private @Nullable UnitLog younger;
+  /** Whether the table holds it. */
+  private boolean isKept;
 
   /** By {@link RuleStack#cellIndex}; null without such rules. */
   private Cell @Nullable [] cells;
@@ -67,6 +68,27 @@ final class UnitLog {
   /** Computed when the cells might have expired; {@link #UNKNOWN} until then. */
   private long neededUntilMicros = UNKNOWN;
 
+  /** A log without units, which its table does not hold yet. */
+  UnitLog(LogTable table, StateKey key) {
+    this.table = table;
+    this.key = key;
+    this.hash = key.hashCode();
+  }
+
+  /** The table and the key, by which a later call finds the log of that time. */
+  LogTable table() {
+    return table;
+  }
+
+  StateKey key() {
+    return key;
+  }
+
+  /** Whether its table holds it, or has room for it. */
+  boolean hasRoom() {
+    return isKept || !table.full();
+  }
+
   int size() {
     return size;
   }
@@ -84,14 +106,23 @@ final class UnitLog {
     shiftMicros = newShift;
   }
 
-  /** The clock at the last write. */
-  long clockOfLastWrite() {
-    return timeMicros - shiftMicros;
+  /** A time by the clock, or that of the last write if it is later. */
+  long notBeforeLastWrite(long thenMicros) {
+    return written ? Math.max(thenMicros, timeMicros - shiftMicros) : thenMicros;
   }
 
   /** The cells of rules without a log; not to be modified. */
-  Cell @Nullable [] cells() {
-    return cells;
+  Cell[] cells(RuleStack stack) {
+    if (cells != null || stack.cells() == 0) {
+      return cells == null ? NO_CELLS : cells;
+    }
+    Cell[] unused = new Cell[stack.cells()];
+    Arrays.setAll(unused, c -> Cell.unused(stack.cellRule(c)));
+    return unused;
+  }
+
+  boolean hasCells() {
+    return cells != null;
   }
 
   /** Whether units of this time may be in the cells. */
@@ -284,25 +315,33 @@ final class UnitLog {
   }
 
   /**
-   * The logs of one stripe, least recently used first. No call sweeps the table. Each call inspects
-   * the eldest log, or two if it may create a new one: an expired log is removed, a live one moves
-   * to the end. So the calls themselves free the memory that calls have used. Guarded by its
-   * stripe.
+   * Logs by their keys. No call sweeps the table: the calls themselves, in turn, free the memory
+   * that calls have used. Guarded by its stripe.
    *
-   * <p>The logs themselves are the entries of the hash table and of the list: an entry beside each
-   * would be one more object that a call has to fetch from memory. Keys are hashes of their
-   * subjects, so no caller can choose many of one bucket without trying out billions.
+   * <p>The logs themselves are the entries of the hash table: an entry beside each would be one
+   * more object that a call has to fetch from memory. Keys are hashes of their subjects, so no
+   * caller can choose many of one bucket without trying out billions.
    */
-  static final class LogTable {
+  static class LogTable {
 
     private static final int SMALLEST = 16;
+
+    /** Buckets that a new key inspects, so that the table does not grow while logs expire. */
+    private static final int OF_NEW_KEY = 2;
+
+    /** Buckets that a new key inspects if there is no room for it. */
+    private static final int IF_FULL = 16;
 
     private @Nullable UnitLog[] buckets = new UnitLog[SMALLEST];
     private int size;
     private final int capacity;
     private final long graceMicros;
-    private @Nullable UnitLog eldest;
-    private @Nullable UnitLog youngest;
+
+    /** The logs that were found: each eighth of these calls inspects a bucket. */
+    private int found;
+
+    /** The next bucket to inspect. */
+    private int turn;
 
     /**
      * @param capacity the most logs; check {@link #full} before adding one
@@ -315,13 +354,17 @@ final class UnitLog {
 
     /** The log of a key; null if it has expired. */
     @Nullable UnitLog find(StateKey key, long clockMicros) {
-      tidy(clockMicros);
       UnitLog log = peek(key);
       if (log != null && !log.expired(clockMicros, graceMicros)) {
-        moveToEnd(log);
+        if ((++found & 7) == 0) {
+          tidy(1, clockMicros);
+        }
         return log;
       }
-      tidy(clockMicros);
+      if (log != null) {
+        remove(key);
+      }
+      tidy(full() ? IF_FULL : OF_NEW_KEY, clockMicros);
       return null;
     }
 
@@ -347,18 +390,24 @@ final class UnitLog {
       return size;
     }
 
-    void put(StateKey key, UnitLog log) {
-      remove(key);
+    /** Keeps a log, in place of another one of its key. */
+    void keep(UnitLog log) {
+      if (log.isKept) {
+        return;
+      }
+      remove(log.key);
       if (size == buckets.length) {
         grow();
       }
-      log.key = key;
-      log.hash = key.hashCode();
+      log.isKept = true;
+      add(log);
+      size++;
+    }
+
+    private void add(UnitLog log) {
       int bucket = bucket(log.hash);
       log.next = buckets[bucket];
       buckets[bucket] = log;
-      size++;
-      append(log);
     }
 
     private void grow() {
@@ -368,9 +417,7 @@ final class UnitLog {
         UnitLog log = first;
         while (log != null) {
           UnitLog rest = log.next;
-          int bucket = bucket(log.hash);
-          log.next = buckets[bucket];
-          buckets[bucket] = log;
+          add(log);
           log = rest;
         }
       }
@@ -393,65 +440,24 @@ final class UnitLog {
           before.next = removed.next;
         }
       }
-      removed.next = null;
+      removed.isKept = false;
       size--;
-      unlink(removed);
     }
 
-    /** Inspects the eldest log. */
-    private void tidy(long clockMicros) {
-      UnitLog first = eldest;
-      if (first == null) {
-        return;
+    /** Inspects some buckets, and removes the logs that have expired. */
+    private void tidy(int some, long clockMicros) {
+      for (int i = 0; i < some; i++) {
+        for (UnitLog log = buckets[bucket(turn++)]; log != null; log = log.next) {
+          if (log.expired(clockMicros, graceMicros)) {
+            remove(log.key);
+          }
+        }
       }
-      StateKey key = first.key;
-      if (key != null && first.expired(clockMicros, graceMicros)) {
-        remove(key);
-      } else {
-        moveToEnd(first);
-      }
-    }
-
-    private void moveToEnd(UnitLog log) {
-      if (log != youngest) {
-        unlink(log);
-        append(log);
-      }
-    }
-
-    private void append(UnitLog log) {
-      UnitLog last = youngest;
-      log.elder = last;
-      if (last == null) {
-        eldest = log;
-      } else {
-        last.younger = log;
-      }
-      youngest = log;
-    }
-
-    private void unlink(UnitLog log) {
-      UnitLog before = log.elder;
-      UnitLog after = log.younger;
-      if (before == null) {
-        eldest = after;
-      } else {
-        before.younger = after;
-      }
-      if (after == null) {
-        youngest = before;
-      } else {
-        after.elder = before;
-      }
-      log.elder = null;
-      log.younger = null;
     }
 
     void clear() {
       buckets = new UnitLog[SMALLEST];
       size = 0;
-      eldest = null;
-      youngest = null;
     }
   }
 }

@@ -15,16 +15,19 @@ import org.jspecify.annotations.Nullable;
  * each microsecond brings a whole number of them. Another refill {@linkplain Cell#parts converts}
  * them. More may be missing than the capacity if a rule with a larger count took it.
  *
- * @param unit parts of a token
- * @param rate parts that come back in a microsecond
- * @param begun whether time has started for this subject: false if it is new. From then on the
- *     bucket fills
  * @param lastMicros when something was last taken, or time started
- * @param debt the parts that were missing then
+ * @param debt the parts that were missing then; below 0 if time has not started for this subject:
+ *     from then on the bucket fills
  */
-record GreedyCell(
-    TokenBucketRule rule, long unit, long rate, boolean begun, long lastMicros, long debt)
-    implements Cell {
+record GreedyCell(Refill refill, long lastMicros, long debt) implements Cell {
+
+  /**
+   * The numbers of a rule, which all its cells share.
+   *
+   * @param unit parts of a token
+   * @param rate parts that come back in a microsecond
+   */
+  private record Refill(TokenBucketRule rule, long unit, long rate) {}
 
   static @Nullable Cell unused(Rule rule) {
     return rule instanceof TokenBucketRule bucket && bucket.greedy() ? of(bucket) : null;
@@ -34,11 +37,15 @@ record GreedyCell(
     long micros = MICROSECONDS.convert(bucket.interval());
     long divisor =
         BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.refill())).longValueExact();
-    return new GreedyCell(bucket, micros / divisor, bucket.refill() / divisor, false, 0, 0);
+    return new GreedyCell(new Refill(bucket, micros / divisor, bucket.refill() / divisor), 0, -1);
+  }
+
+  private boolean begun() {
+    return debt >= 0;
   }
 
   private GreedyCell begun(long atMicros, long missing) {
-    return new GreedyCell(rule, unit, rate, true, atMicros, missing);
+    return new GreedyCell(refill, atMicros, missing);
   }
 
   @Override
@@ -48,19 +55,23 @@ record GreedyCell(
 
   @Override
   public double[] plan(Rule planned, long wallMicros) {
-    return Cell.doubles(rule.count(), unit, rate, (rule.count() - rule.initial()) * unit);
+    return Cell.doubles(
+        refill.rule.count(),
+        refill.unit,
+        refill.rate,
+        (refill.rule.count() - refill.rule.initial()) * refill.unit);
   }
 
   @Override
   public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
-    long parts = Cell.parts(Cell.units(numbers[1]), Cell.units(numbers[2]), unit);
+    long parts = Cell.parts(Cell.units(numbers[1]), Cell.units(numbers[2]), refill.unit);
     return begun(firstMicros, parts);
   }
 
   @Override
   public Cell used(
       Rule reading, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
-    return begun(nowMicros, Math.min(used * unit, resetsAfterMicros * rate));
+    return begun(nowMicros, Math.min(used * refill.unit, resetsAfterMicros * refill.rate));
   }
 
   @Override
@@ -70,16 +81,19 @@ record GreedyCell(
 
   @Override
   public long memoryMicros() {
-    return Math.max(MICROSECONDS.convert(rule.window()), MICROSECONDS.convert(rule.memory()));
+    return Math.max(
+        MICROSECONDS.convert(refill.rule.window()), MICROSECONDS.convert(refill.rule.memory()));
   }
 
   @Override
   public Cell under(Rule other) {
-    if (other == rule) {
+    if (other == refill.rule) {
       return this;
     }
     GreedyCell theirs = of((TokenBucketRule) other);
-    return begun ? theirs.begun(lastMicros, Cell.parts(debt, unit, theirs.unit)) : theirs;
+    return begun()
+        ? theirs.begun(lastMicros, Cell.parts(debt, refill.unit, theirs.refill.unit))
+        : theirs;
   }
 
   @Override
@@ -94,15 +108,15 @@ record GreedyCell(
   @Override
   public CellReadout lease(Rule reading, long nowMicros, int units, long leaseMicros) {
     GreedyFilling now = ((GreedyCell) under(reading)).read(nowMicros, units, Mode.ACQUIRE);
-    long debt = Math.max(now.debt, leaseMicros * now.cell.rate);
+    long debt = Math.max(now.debt, leaseMicros * now.cell.refill.rate);
     return new GreedyFilling(now.cell, nowMicros, debt, now.more, units, Mode.ACQUIRE);
   }
 
   private GreedyFilling read(long nowMicros, int cost, Mode mode) {
-    long missing = (rule.count() - rule.initial()) * unit;
+    long missing = (refill.rule.count() - refill.rule.initial()) * refill.unit;
     long more = 0;
-    if (begun) {
-      long room = rule.count() * unit;
+    if (begun()) {
+      long room = refill.rule.count() * refill.unit;
       missing = missing(Math.min(debt, room), nowMicros - lastMicros);
       more = debt <= room ? 0 : missing(debt, nowMicros - lastMicros) - missing;
     }
@@ -114,16 +128,16 @@ record GreedyCell(
   public Cell recorded(Rule reading, long atMicros, int units) {
     GreedyCell own = (GreedyCell) under(reading);
     GreedyFilling then = own.read(atMicros, units, Mode.RECORD);
-    long room = own.rule.count() * own.unit;
-    return own.begun(atMicros, Math.min(room, then.debt + units * own.unit) + then.more);
+    long room = own.refill.rule.count() * own.refill.unit;
+    return own.begun(atMicros, Math.min(room, then.debt + units * own.refill.unit) + then.more);
   }
 
   /**
    * What is still missing after a time of 0 or more; without a division, as every call computes it.
    */
   private long missing(long before, long sinceMicros) {
-    long back = sinceMicros * rate;
-    boolean overflow = back < 0 || Math.multiplyHigh(sinceMicros, rate) != 0;
+    long back = sinceMicros * refill.rate;
+    boolean overflow = back < 0 || Math.multiplyHigh(sinceMicros, refill.rate) != 0;
     return overflow ? 0 : Math.max(0, before - back);
   }
 
@@ -133,8 +147,9 @@ record GreedyCell(
     GreedyCell own = (GreedyCell) under(under);
     // As a double, since both may exceed a long; exact where it affects the result.
     double still =
-        (double) taken * own.unit - (double) Math.max(0, lastMicros - stampMicros) * own.rate;
-    double credit = Math.min(still, (double) units * own.unit);
+        (double) taken * own.refill.unit
+            - (double) Math.max(0, lastMicros - stampMicros) * own.refill.rate;
+    double credit = Math.min(still, (double) units * own.refill.unit);
     return credit > 0 && own.debt > 0
         ? own.begun(lastMicros, (long) Math.max(0, own.debt - credit))
         : this;
@@ -142,12 +157,15 @@ record GreedyCell(
 
   @Override
   public long neededUntilMicros() {
-    return lastMicros + Math.max(Cell.ceil(debt, rate), MICROSECONDS.convert(rule.memory()));
+    return lastMicros
+        + Math.max(
+            Cell.ceil(Math.max(0, debt), refill.rate), MICROSECONDS.convert(refill.rule.memory()));
   }
 
   @Override
   public String toString() {
-    return "GreedyCell[begun=%b, last=%s, debt=%s]".formatted(begun, lastMicros, debt);
+    return "GreedyCell[begun=%b, last=%s, debt=%s]"
+        .formatted(begun(), lastMicros, Math.max(0, debt));
   }
 
   private static final class GreedyFilling extends CellReadout.Computed {
@@ -165,7 +183,7 @@ record GreedyCell(
     private final long more;
 
     GreedyFilling(GreedyCell cell, long nowMicros, long debt, long more, int cost, Mode mode) {
-      super(cell.rule.count(), cost, mode);
+      super(cell.refill.rule.count(), cost, mode);
       this.cell = cell;
       this.nowMicros = nowMicros;
       this.debt = debt;
@@ -174,33 +192,33 @@ record GreedyCell(
 
     @Override
     public boolean admits() {
-      return cost <= count && debt <= (count - cost) * cell.unit;
+      return cost <= count && debt <= (count - cost) * cell.refill.unit;
     }
 
     @Override
     public long remainingBefore() {
-      return (count * cell.unit - debt) / cell.unit;
+      return (count * cell.refill.unit - debt) / cell.refill.unit;
     }
 
     @Override
     long microsUntilLeft(long wanted, long taken) {
-      return Cell.ceil(debt - (count - wanted - taken) * cell.unit, cell.rate);
+      return Cell.ceil(debt - (count - wanted - taken) * cell.refill.unit, cell.refill.rate);
     }
 
     @Override
     long microsUntilMore(long taken) {
-      long broken = debt % cell.unit;
-      return Cell.ceil(broken == 0 ? cell.unit : broken, cell.rate);
+      long broken = debt % cell.refill.unit;
+      return Cell.ceil(broken == 0 ? cell.refill.unit : broken, cell.refill.rate);
     }
 
     @Override
     long microsUntilReplenished(long taken) {
-      return Cell.ceil(debt + taken * cell.unit, cell.rate);
+      return Cell.ceil(debt + taken * cell.refill.unit, cell.refill.rate);
     }
 
     @Override
     Cell with(long taken) {
-      long newDebt = debt + taken * cell.unit + more;
+      long newDebt = debt + taken * cell.refill.unit + more;
       return cell.begun(nowMicros, more == 0 ? newDebt : Math.min(newDebt, (1L << 53) - 1));
     }
 
@@ -210,7 +228,7 @@ record GreedyCell(
      */
     @Override
     public Cell denied(Cell read) {
-      return waits() && !cell.begun ? with(0) : read;
+      return waits() && !cell.begun() ? with(0) : read;
     }
   }
 }

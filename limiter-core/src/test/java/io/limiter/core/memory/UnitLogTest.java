@@ -3,6 +3,7 @@ package io.limiter.core.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.StateKey;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -13,7 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** A log compared with a plain list of times, and its memory. */
 class UnitLogTest {
 
-  private final UnitLog log = new UnitLog();
+  private final UnitLog log = new UnitLog(new UnitLog.LogTable(1, 0), new StateKey("tag", "key"));
 
   @ParameterizedTest
   @CsvSource({"1, 0", "2, 1700000000000000", "3, -200", "4, 9223372036854775000"})
