@@ -546,8 +546,8 @@ public final class LimitedCall {
     return stream == null ? settled : settled.thenCombine(stream.settle(), (call, steps) -> null);
   }
 
-  private static CompletionStage<Void> attempt(
-      Supplier<CompletionStage<Long>> action, String loss) {
+  /** Changes what a call has taken. If that fails, the call goes on, and the loss is logged. */
+  static CompletionStage<Void> attempt(Supplier<CompletionStage<Long>> action, String loss) {
     CompletionStage<Long> stage;
     try {
       stage = action.get();
@@ -555,8 +555,12 @@ public final class LimitedCall {
       FAILURES.report(LOG, loss, broken);
       return DONE;
     }
+    return reported(stage, loss);
+  }
+
+  static CompletionStage<Void> reported(CompletionStage<?> stage, String loss) {
     return stage.handle(
-        (units, failure) -> {
+        (done, failure) -> {
           if (failure != null) {
             FAILURES.report(LOG, loss, failure);
           }

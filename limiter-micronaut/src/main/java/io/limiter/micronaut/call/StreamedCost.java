@@ -10,7 +10,6 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
-import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.plan.CompletionPlan;
 import io.limiter.micronaut.plan.CompletionPlan.StreamPlan;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -23,8 +22,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * What one stream has cost, and may still cost. The call has taken its estimate. Further units are
@@ -37,9 +34,6 @@ import org.slf4j.LoggerFactory;
  */
 @Internal
 public final class StreamedCost {
-
-  private static final Logger LOG = LoggerFactory.getLogger(StreamedCost.class);
-  private static final LogThrottle FAILURES = new LogThrottle();
 
   private static final String NOT_ASKED = "The next units of a stream could not be taken";
 
@@ -240,7 +234,8 @@ public final class StreamedCost {
     long upTo = Math.min(sent, taken + Charge.MAX_COST);
     CompletionStage<Verdict> recorded = decide(upTo, Mode.RECORD);
     taken = upTo;
-    return reported(recorded, "What a stream sent beyond its limits could not be recorded");
+    return LimitedCall.reported(
+        recorded, "What a stream sent beyond its limits could not be recorded");
   }
 
   private CompletionStage<Verdict> decide(long upTo, Mode mode) {
@@ -271,7 +266,9 @@ public final class StreamedCost {
   /** Gives back what no item has cost, and records what is owed; after {@link #end}, once. */
   synchronized CompletionStage<?> settle() {
     CompletionStage<?> settled =
-        asking == null ? CompletableFuture.completedFuture(null) : reported(asking, NOT_ASKED);
+        asking == null
+            ? CompletableFuture.completedFuture(null)
+            : LimitedCall.reported(asking, NOT_ASKED);
     if (sent > taken) {
       settled = settled.thenCombine(recordOwed(), (before, recorded) -> null);
     }
@@ -290,24 +287,8 @@ public final class StreamedCost {
   }
 
   private static CompletionStage<?> giveBack(Reservation reservation, Completion completion) {
-    CompletionStage<?> given;
-    try {
-      given = reservation.settle(completion);
-    } catch (RuntimeException broken) { // a reservation may be the application's
-      given = CompletableFuture.failedFuture(broken);
-    }
-    return reported(
-        given,
+    return LimitedCall.attempt(
+        () -> reservation.settle(completion),
         "Units that a stream has not used could not be given back, so they stay taken until they expire");
-  }
-
-  private static CompletionStage<?> reported(CompletionStage<?> stage, String loss) {
-    return stage.handle(
-        (done, failure) -> {
-          if (failure != null) {
-            FAILURES.report(LOG, loss, failure);
-          }
-          return null;
-        });
   }
 }
