@@ -10,7 +10,6 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.util.BoundedCache;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration.Format;
 import io.micronaut.http.MutableHttpHeaders;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.Comparator;
@@ -147,32 +146,25 @@ final class RateLimitFormats {
   /** What is the same in the fields of each request. */
   private static final class Formatted {
 
-    /** The most digits of a long. */
-    private static final int MAX_DIGITS = 19;
+    /** More than most rules need. */
+    private static final int TYPICAL_LENGTH = 64;
 
+    private final ListFormat format;
     private final Rule[] rules;
     private final String policy;
-    private final byte[][] items; // of each rule, up to what remains
-    private final byte[] seconds;
-    private final byte[] taken;
-    private final int length; // the most that a field may have
+    private final String[] items; // of each rule, up to what remains
 
     Formatted(List<Rule> all, ListFormat format) {
+      this.format = format;
       this.rules = all.toArray(Rule[]::new);
-      this.items = new byte[rules.length][];
-      this.seconds = format.window.getBytes(StandardCharsets.US_ASCII);
-      this.taken = format.taken.getBytes(StandardCharsets.US_ASCII);
-      StringBuilder field = new StringBuilder(32 * rules.length);
-      int most = 0;
+      this.items = new String[rules.length];
+      StringBuilder field = new StringBuilder(TYPICAL_LENGTH * rules.length);
       for (int r = 0; r < rules.length; r++) {
-        field.append(r == 0 ? "" : ", ").append(item(rules[r]));
-        items[r] =
-            ((r == 0 ? "\"" : ", \"") + rules[r].name() + '"' + format.available)
-                .getBytes(StandardCharsets.ISO_8859_1);
-        most += items[r].length + seconds.length + taken.length + 3 * MAX_DIGITS;
+        String separator = r == 0 ? "" : ", ";
+        field.append(separator).append(item(rules[r]));
+        items[r] = separator + '"' + rules[r].name() + '"' + format.available;
       }
       this.policy = field.toString();
-      this.length = most;
     }
 
     @SuppressWarnings("ReferenceEquality") // mostly the same object
@@ -186,41 +178,18 @@ final class RateLimitFormats {
     }
 
     String limit(List<RuleVerdict> verdicts) {
-      byte[] field = new byte[length];
-      int at = 0;
+      StringBuilder field = new StringBuilder(TYPICAL_LENGTH * rules.length);
       for (int r = 0; r < rules.length; r++) {
         RuleVerdict rule = verdicts.get(r);
-        at = write(items[r], field, at);
-        at = write(rule.remaining(), field, at);
+        field.append(items[r]).append(rule.remaining());
         if (!rules[r].holdsPermits()) { // when a call ends is unknown
-          at = write(seconds, field, at);
-          at = write(secondsUp(rule.effectiveWindow()), field, at);
+          field.append(format.window).append(secondsUp(rule.effectiveWindow()));
         }
-        if (taken.length > 0) {
-          at = write(taken, field, at);
-          at = write(rule.taken(), field, at);
+        if (!format.taken.isEmpty()) {
+          field.append(format.taken).append(rule.taken());
         }
       }
-      return new String(field, 0, at, StandardCharsets.ISO_8859_1);
-    }
-
-    private static int write(byte[] text, byte[] field, int at) {
-      System.arraycopy(text, 0, field, at, text.length);
-      return at + text.length;
-    }
-
-    /** A number that is not negative. */
-    private static int write(long number, byte[] field, int at) {
-      int end = at + 1;
-      for (long rest = number; rest > 9; rest /= 10) {
-        end++;
-      }
-      long rest = number;
-      for (int digit = end - 1; digit >= at; digit--) {
-        field[digit] = (byte) ('0' + rest % 10);
-        rest /= 10;
-      }
-      return end;
+      return field.toString();
     }
 
     /**

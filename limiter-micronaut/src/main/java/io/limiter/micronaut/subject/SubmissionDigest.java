@@ -266,31 +266,39 @@ public final class SubmissionDigest {
    * prefixed with their length, so that content cannot be mistaken for structure.
    */
   private static void write(JsonNode root, StringBuilder text) {
-    Deque<Iterator<?>> open = new ArrayDeque<>(); // remaining members and elements, innermost first
+    Deque<Open> open = new ArrayDeque<>(); // innermost first
     begin(root, text, open);
     while (!open.isEmpty()) {
-      Iterator<?> parts = open.getFirst();
-      boolean members = parts instanceof Members;
-      if (!parts.hasNext()) {
-        text.append(members ? '}' : ']');
-        open.removeFirst();
-      } else if (members) {
-        Map.Entry<String, JsonNode> member = ((Members) parts).next();
-        text(member.getKey(), text);
-        begin(member.getValue(), text, open);
+      Iterator<?> parts = open.getFirst().parts();
+      Object part = parts.hasNext() ? parts.next() : null;
+      if (part == null) {
+        text.append(open.removeFirst().end());
+      } else if (part instanceof Map.Entry<?, ?> member) {
+        text(String.valueOf(member.getKey()), text);
+        begin((JsonNode) member.getValue(), text, open);
       } else {
-        begin((JsonNode) parts.next(), text, open);
+        begin((JsonNode) part, text, open);
       }
     }
   }
 
-  private static void begin(JsonNode node, StringBuilder text, Deque<Iterator<?>> open) {
+  /**
+   * An object or an array that is being written.
+   *
+   * @param parts its remaining members, in order of their names, or elements
+   */
+  private record Open(Iterator<?> parts, char end) {}
+
+  private static void begin(JsonNode node, StringBuilder text, Deque<Open> open) {
     if (node.isObject()) {
+      List<Map.Entry<String, JsonNode>> members = new ArrayList<>(node.size());
+      node.entries().forEach(members::add);
+      members.sort(Map.Entry.comparingByKey());
       text.append('{');
-      open.addFirst(Members.of(node));
+      open.addFirst(new Open(members.iterator(), '}'));
     } else if (node.isArray()) {
       text.append('[');
-      open.addFirst(node.values().iterator());
+      open.addFirst(new Open(node.values().iterator(), ']'));
     } else if (node.isString()) {
       text(node.getStringValue(), text);
     } else if (node.isNumber()) {
@@ -302,27 +310,5 @@ public final class SubmissionDigest {
 
   private static void text(String value, StringBuilder text) {
     text.append(value.length()).append(':').append(value);
-  }
-
-  /** The members of an object, in order of their names. */
-  private record Members(Iterator<Map.Entry<String, JsonNode>> sorted)
-      implements Iterator<Map.Entry<String, JsonNode>> {
-
-    static Members of(JsonNode object) {
-      List<Map.Entry<String, JsonNode>> members = new ArrayList<>(object.size());
-      object.entries().forEach(members::add);
-      members.sort(Map.Entry.comparingByKey());
-      return new Members(members.iterator());
-    }
-
-    @Override
-    public boolean hasNext() {
-      return sorted.hasNext();
-    }
-
-    @Override
-    public Map.Entry<String, JsonNode> next() {
-      return sorted.next();
-    }
   }
 }
