@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -37,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 @Internal
 public final class PolicyMember<T> {
 
-  private static final List<PolicyMember<?>> ALL = new ArrayList<>();
+  private static final Map<String, List<PolicyMember<?>>> GROUPS = new HashMap<>();
   private static final Map<String, PolicyMember<?>> POLICY = new LinkedHashMap<>();
   private static final Map<String, PolicyMember<?>> RULE = new LinkedHashMap<>();
 
@@ -156,6 +157,7 @@ public final class PolicyMember<T> {
   public static final PolicyMember<Boolean> LEAKY_BUCKET = flag(null, "leaky-bucket").in(HOW);
 
   private final String path;
+  private final String annotated;
   private final Argument<T> type;
   private final String remedy;
   private String family = "";
@@ -164,9 +166,10 @@ public final class PolicyMember<T> {
   private PolicyMember(
       @Nullable Map<String, PolicyMember<?>> all, String path, Argument<T> type, String remedy) {
     this.path = path;
+    this.annotated = NameUtils.camelCase(path, true);
     this.type = type;
     this.remedy = remedy;
-    ALL.add(this);
+    GROUPS.computeIfAbsent(parent(path), any -> new ArrayList<>()).add(this);
     if (all != null) {
       all.put(path, this);
     }
@@ -243,15 +246,15 @@ public final class PolicyMember<T> {
     return Collections.unmodifiableMap(POLICY);
   }
 
+  private static String parent(String path) {
+    return path.substring(0, Math.max(0, path.lastIndexOf('.')));
+  }
+
   /**
    * The members of a group, such as {@code ban}; "" has those of a policy and a rule themselves.
    */
   public static List<PolicyMember<?>> ofGroup(String group) {
-    String prefix = group.isEmpty() ? "" : group + '.';
-    return ALL.stream()
-        .filter(member -> member.path.startsWith(prefix))
-        .filter(member -> member.path.indexOf('.', prefix.length()) < 0)
-        .toList();
+    return Collections.unmodifiableList(GROUPS.getOrDefault(group, List.of()));
   }
 
   /** The members of a rule that settings may have, by path. */
@@ -266,9 +269,7 @@ public final class PolicyMember<T> {
 
   /** The name in annotations, such as {@code tokenBucket.refill}. */
   public String annotated() {
-    return Arrays.stream(path.split("\\."))
-        .map(part -> NameUtils.camelCase(part, true))
-        .collect(Collectors.joining("."));
+    return annotated;
   }
 
   /** The type of its values. */

@@ -208,11 +208,13 @@ record AnnotatedPlace(
 
   private static <A extends Annotation> List<AnnotationValue<A>> inherited(
       AnnotationMetadata element, Class<A> type) {
+    List<AnnotationValue<A>> all = present(element, type);
+    if (all.isEmpty()) {
+      return all;
+    }
     Set<String> own =
         declared(element, type).stream().map(AnnotatedPlace::asWritten).collect(Collectors.toSet());
-    return present(element, type).stream()
-        .filter(value -> !own.contains(asWritten(value)))
-        .toList();
+    return all.stream().filter(value -> !own.contains(asWritten(value))).toList();
   }
 
   /**
@@ -222,6 +224,9 @@ record AnnotatedPlace(
       AnnotationMetadata all,
       Class<? extends Annotation> type,
       List<? extends AnnotationValue<?>> values) {
+    if (values.isEmpty()) {
+      return List.of();
+    }
     Map<String, AnnotationValue<?>> ready = new HashMap<>();
     present(all, type).forEach(value -> ready.putIfAbsent(asWritten(value), value));
     return values.stream()

@@ -115,7 +115,8 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
 
   @Override
   public List<List<PolicyDefinition>> policies(LimitedMethod method) {
-    if (AnnotatedPlace.isUnmarked(method)) {
+    List<AnnotatedPlace> limiting = AnnotatedPlace.limiting(method);
+    if (limiting.isEmpty() && AnnotatedPlace.isUnmarked(method)) {
       LOG.warn(
           "{} is marked as limited, but has no limit, so its calls are not limited: use one of {}",
           method.description(),
@@ -124,7 +125,7 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
               .collect(Collectors.joining(", ")));
     }
     AnnotationReader reader = new AnnotationReader(method.description());
-    return AnnotatedPlace.limiting(method).stream().map(reader::read).toList();
+    return limiting.stream().map(reader::read).toList();
   }
 
   /** The types that a binder provides without an annotation, except the body. */

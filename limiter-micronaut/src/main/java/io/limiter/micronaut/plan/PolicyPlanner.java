@@ -222,7 +222,7 @@ final class PolicyPlanner {
             text(members),
             new Price(
                 cost(members, Stream.concat(rules.stream(), others.stream()).toList()),
-                resultCost(members, rules, method != null && method.streams())),
+                resultCost(members, rules)),
             ban(members, rules),
             lease(members, rules),
             warnAt(members, rules),
@@ -557,11 +557,10 @@ final class PolicyPlanner {
   }
 
   /**
-   * The bean that computes the actual cost of a call, or of each item.
-   *
-   * @param streams whether the method returns a stream of values
+   * The bean that computes the actual cost of a call, or of each item. Only with one is it asked
+   * whether the method streams, for which Micronaut loads each kind of stream that it knows.
    */
-  private Optional<ActualCost> resultCost(MemberSet policy, List<Named> rules, boolean streams) {
+  private Optional<ActualCost> resultCost(MemberSet policy, List<Named> rules) {
     Optional<Written<AnnotationClassValue<?>>> written = policy.find(PolicyMember.RESULT_COST);
     if (written.isEmpty()) {
       Optional<Origin> stream = policy.originOf("stream");
@@ -584,7 +583,9 @@ final class PolicyPlanner {
         new ActualCost(
             bean.type(),
             bean.object(),
-            streams ? Optional.of(steps(policy, rules, origin)) : Optional.empty()));
+            method != null && method.streams()
+                ? Optional.of(steps(policy, rules, origin))
+                : Optional.empty()));
   }
 
   /** How a stream takes its units. */

@@ -151,6 +151,9 @@ public record DecisionScripts(
     /** By the name of a file, or of a file and its section: {@code decide.preamble}. */
     private final Map<String, String> codes = new HashMap<>();
 
+    /** Files and sections with all their parts: several scripts have the same ones. */
+    private final Map<String, String> scripts = new HashMap<>();
+
     /** The conditions of the algorithms, by their files. */
     private final Map<String, String> conditions = new LinkedHashMap<>();
 
@@ -183,6 +186,10 @@ public record DecisionScripts(
 
     /** A file, or a section of one, with its parts and with numbers for the names of constants. */
     String script(String name) {
+      String known = scripts.get(name);
+      if (known != null) {
+        return known;
+      }
       String code = find(name);
       if (code == null) {
         throw new IllegalStateException("The scripts have no " + name);
@@ -190,8 +197,10 @@ public record DecisionScripts(
       String chained =
           EACH.matcher(code)
               .replaceAll(each -> Matcher.quoteReplacement(branches(each.group(1)) + "end\n"));
-      return PART.matcher(chained)
-          .replaceAll(part -> Matcher.quoteReplacement(script(part.group(1))));
+      String script =
+          PART.matcher(chained).replaceAll(part -> Matcher.quoteReplacement(script(part.group(1))));
+      scripts.put(name, script);
+      return script;
     }
 
     private String branches(String section) {
@@ -209,7 +218,8 @@ public record DecisionScripts(
 
     /** The code of a file, or of a section of one; null if it has no such section. */
     private @Nullable String find(String name) {
-      String file = name.replaceFirst("\\..*", "");
+      int dot = name.indexOf('.');
+      String file = dot < 0 ? name : name.substring(0, dot);
       if (!codes.containsKey(file)) {
         String code =
             CONSTANT
