@@ -3,6 +3,8 @@ package io.limiter.benchmarks;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -14,22 +16,31 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Compares two JSON reports, figure by figure, and finds what got worse beyond the noise of the
- * rounds.
+ * rounds. The older may be a published one, in Markdown, which has only medians: no change from
+ * that is beyond the noise.
  */
 final class Compare {
 
   static final String NAME = "compare";
 
-  static final String HELP = "A.json B.json: what got worse from A to B; exits with 1 if any did";
+  static final String HELP = "A.json B.json: what got worse from A, or A.md, to B; exits with 1 if any did";
 
   /** Smaller changes are not reported: two starts of one program differ by as much. */
   private static final double LEAST = 0.02;
 
   /** A change is beyond the noise if rounds of equal programs are as far apart more rarely. */
   private static final double CHANCE = 0.002;
+
+  private static final Pattern CONDITION = Pattern.compile("\\* ([^:]+): (.*)");
+  private static final Pattern CELL_END = Pattern.compile("(?<!\\\\)\\|");
+
+  /** A median, and the range after it: the text of a {@link Spread}. */
+  private static final Pattern MEDIAN = Pattern.compile("(-?[0-9,]+(?:\\.[0-9]+)?)(?: \\(.*\\))?");
 
   /** The conditions that differ between any two runs. */
   private static final Set<String> PASSING = Set.of("command", "date", "load at the start");
@@ -103,7 +114,10 @@ final class Compare {
 
   private static JsonNode read(String file) {
     try {
-      JsonNode report = new ObjectMapper().readTree(Files.readAllBytes(Path.of(file)));
+      JsonNode report =
+          file.endsWith(".md")
+              ? published(Files.readAllLines(Path.of(file)))
+              : new ObjectMapper().readTree(Files.readAllBytes(Path.of(file)));
       if (report.path("tables").isArray()) {
         return report;
       }
@@ -114,6 +128,37 @@ final class Compare {
         "%s is no report: give compare a file that --json has written".formatted(file));
   }
 
+  /** The conditions and tables of a published report. */
+  private static JsonNode published(List<String> lines) {
+    ObjectNode report = new ObjectMapper().createObjectNode();
+    ObjectNode about = report.putObject("about");
+    ArrayNode tables = report.putArray("tables");
+    ObjectNode table = tables.addObject();
+    for (String line : lines) {
+      Matcher condition = CONDITION.matcher(line);
+      if (condition.matches()) {
+        about.put(condition.group(1), condition.group(2));
+      } else if (line.startsWith("## ")) {
+        table = tables.addObject().put("title", line.substring(3));
+      } else if (line.startsWith("| ") && !line.startsWith("| --")) {
+        boolean first = table.path("columns").isMissingNode();
+        ArrayNode cells =
+            first ? table.putArray("columns") : table.withArray("rows").addArray();
+        for (String written : CELL_END.split(line.substring(1))) {
+          String cell = written.strip();
+          Matcher median = MEDIAN.matcher(cell);
+          if (!first && median.matches()) {
+            double value = Double.parseDouble(median.group(1).replace(",", ""));
+            cells.addObject().putArray("rounds").add(value);
+          } else {
+            cells.add(cell.replace("\\|", "|"));
+          }
+        }
+      }
+    }
+    return report;
+  }
+
   private void print(PrintStream out) {
     conditions(out);
     List<Table> tables = new ArrayList<>();
@@ -121,7 +166,7 @@ final class Compare {
       String title = table.path("title").asText();
       for (JsonNode other : before.path("tables")) {
         if (other.path("title").asText().equals(title)) {
-          tables.add(table(title, figures(other), figures(table), table.path("yardsticks")));
+          tables.add(table(title, figures(other, table), figures(table, table), table.path("yardsticks")));
         }
       }
     }
@@ -255,13 +300,17 @@ final class Compare {
     }
   }
 
-  /** The figures of a table for which a direction is better. */
-  private static Map<Key, Figure> figures(JsonNode table) {
+  /**
+   * The figures of a table for which a direction is better.
+   *
+   * @param later has the directions
+   */
+  private static Map<Key, Figure> figures(JsonNode table, JsonNode later) {
     Map<Key, Figure> figures = new LinkedHashMap<>();
     for (JsonNode row : table.path("rows")) {
       for (int column = 1; column < row.size(); column++) {
         String name = table.path("columns").path(column).asText();
-        String better = table.path("better").path(name).asText();
+        String better = later.path("better").path(name).asText();
         if (!better.isEmpty()) {
           Optional<Figure> figure = Figure.of(row.path(column), Table.Better.valueOf(better));
           figure.ifPresent(found -> figures.put(new Key(row.path(0).asText(), name), found));

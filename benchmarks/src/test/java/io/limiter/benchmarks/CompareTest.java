@@ -179,6 +179,23 @@ class CompareTest {
   }
 
   @Test
+  void aPublishedReportHasMediansAndFindsNothingWorse() throws IOException {
+    Table before = table(rounds(7, 1_100, 1_106), rounds(7, 70, 76), rounds(7, 0.7, 0.72));
+    Table after = table(rounds(7, 1_100, 1_106), rounds(7, 35, 38), rounds(7, 0.35, 0.36));
+    Path published = directory.resolve("http.md");
+    Files.writeString(published, "# Report\n\n* machine: a\n\n" + before.markdown().substring(1));
+
+    int worse =
+        Compare.run(
+            List.of(published.toString(), file("b", after)), new PrintStream(printed, true, UTF_8));
+
+    assertThat(worse).isZero();
+    assertThat(printed.toString(UTF_8))
+        .contains("* machine: a, then b", "| /plain | requests/s | 1,103 | 1,103 (1,100–1,106) |")
+        .contains("| /limited | ÷ /plain | 0.710 | 0.355 (0.350–0.360) | 0.500 | too few rounds |");
+  }
+
+  @Test
   void filesThatAreNoReportsOfOneModeAreErrors() throws IOException {
     PrintStream out = new PrintStream(printed, true, UTF_8);
     String report = file("a", table(rounds(7, 1, 2), rounds(7, 1, 2), rounds(7, 1, 2)));
