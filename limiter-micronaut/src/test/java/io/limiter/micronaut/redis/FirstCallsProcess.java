@@ -77,6 +77,7 @@ final class FirstCallsProcess {
         System.out.println(NOT_CONNECTED);
         return;
       }
+      server.getApplicationContext().getBean(WarmStart.class).listening().join();
       try (Recording recording = new Recording()) {
         recording.enable(CLASS_LOAD).withoutThreshold().withStackTrace();
         recording.start();
