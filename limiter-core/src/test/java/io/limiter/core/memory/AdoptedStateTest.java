@@ -6,6 +6,7 @@ import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.SECOND;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
@@ -13,17 +14,24 @@ import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
 import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
 import io.limiter.core.store.Mode;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** What a store in memory continues with from the verdict of another store. */
 class AdoptedStateTest {
@@ -96,6 +104,30 @@ class AdoptedStateTest {
         call, new KnownUse(0, List.of(use(7, 1, 60, 60), use(17, 1, 3_600, 3_600)), 0, List.of()));
 
     assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(7L, 17L);
+  }
+
+  static Stream<Arguments> windows() {
+    FixedWindowRule month = FixedWindowRule.aligned(10, CalendarPeriod.MONTH, ZoneOffset.UTC);
+    Alignment byCalendar = month.alignment().orElseThrow();
+    LocalDate day = LocalDate.of(2023, 11, 15); // it begins 6,400 s after the start
+    FixedWindowRule bySubject = month.alignedTo(byCalendar.forSubject(day));
+    long days = 86_400;
+    return Stream.of(
+        arguments(FixedWindowRule.of(10, MINUTE), 40, 40),
+        arguments(month.alignedTo(byCalendar.from(day.atStartOfDay())), 6_400, 6_400),
+        arguments(bySubject, 6_400, 6_400),
+        arguments(bySubject, 20 * days, 30 * days + 6_400)); // it has begun by another day
+  }
+
+  @ParameterizedTest
+  @MethodSource("windows")
+  void aWindowEndsAsTheVerdictSays(FixedWindowRule rule, long resets, long ends) {
+    LimitRequest call = call(rule);
+    adopt(call, new KnownUse(0, List.of(use(7, 1, resets, resets)), 0, List.of()));
+    micros = START + ends * S - 1;
+    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(7);
+    micros++;
+    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(10);
   }
 
   /** A bucket does not fill before the verdict arrived. */

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.limiter.core.Charge;
+import io.limiter.core.Claim;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
@@ -88,6 +89,30 @@ class FallbackStoreTest {
 
     assertThat(back.decidedBy()).isEqualTo(DecidedBy.STORE);
     assertThat(back.rules().get(0).remaining()).isEqualTo(1);
+  }
+
+  /** It charges nothing, and its store has recorded nothing before it. */
+  @Test
+  void aRepetitionReportsNothing() {
+    first.failure = new StoreException(FailureReason.DISCONNECTED, "away", null);
+    acquire();
+    first.failure = null;
+    first.verdict =
+        Verdict.free(CALL.policy())
+            .withClaim(Claim.answered(KEYS.get(0), new byte[0], Duration.ofHours(1)));
+    assertThat(acquire().isRepetition()).isTrue();
+    first.verdict = null;
+
+    assertThat(acquire().rules().get(0).remaining()).isEqualTo(3);
+  }
+
+  @Test
+  void theFallbackContinuesUnderTheNumbersThatTheStoreHadLast() {
+    FixedWindowRule rule = FixedWindowRule.of(5, HOUR);
+    acquire(rule);
+    acquire(rule.withCount(3));
+    first.failure = new StoreException(FailureReason.DISCONNECTED, "away", null);
+    assertThat(acquire(rule.withCount(3)).rules().get(0).remaining()).isZero();
   }
 
   /** What the store has counted is not known of other numbers, and none of it is kept. */
@@ -329,6 +354,7 @@ class FallbackStoreTest {
     private final MemoryStore memory = new MemoryStore();
     RuntimeException failure;
     RuntimeException thrown;
+    Verdict verdict;
     boolean givesNull;
     boolean derived;
     boolean closed;
@@ -349,6 +375,9 @@ class FallbackStoreTest {
       }
       if (givesNull) {
         return CompletableFuture.completedFuture(null);
+      }
+      if (verdict != null) {
+        return CompletableFuture.completedFuture(verdict);
       }
       return this.<Verdict>failed()
           .orElseGet(() -> memory.decide(request, mode).toCompletableFuture());
