@@ -233,6 +233,38 @@ class LeaseStoreTest {
 
     assertThat(seen.leases).isEqualTo(leased > 0 ? 1 : 0);
     assertThat(remaining(call(charge))).isEqualTo(left - leased);
+    advance(MINUTE.plus(LEASE));
+    heat(call(charge)); // which finds a new window
+  }
+
+  /** A sixteenth of its time, or twice as long as the store takes, but a quarter at most. */
+  @ParameterizedTest
+  @CsvSource({"0, 92719", "5, 88900", "60, 74175"})
+  void theNextLeaseIsAskedForBeforeTheEnd(int tookMillis, int asksMicros) {
+    Charge one = Charge.of("p", ALL, leased(WINDOW));
+    seen.granting = new CompletableFuture<>();
+    decide(call(one.withCost(10)));
+    advance(Duration.ofMillis(tookMillis));
+    seen.granting.complete(null);
+    micros.addAndGet(asksMicros - 1 - tookMillis * 1_000);
+    assertThat(decide(call(one)).decidedBy()).isEqualTo(DecidedBy.LEASE);
+    assertThat(seen.leases).isEqualTo(1);
+    micros.incrementAndGet();
+    assertThat(decide(call(one)).decidedBy()).isEqualTo(DecidedBy.LEASE);
+    assertThat(seen.leases).isEqualTo(2);
+  }
+
+  @Test
+  void theNextLeaseIsAskedForWhenASixteenthOfItsUnitsIsLeft() {
+    Charge one = Charge.of("p", ALL, leased(WINDOW));
+    memory.decide(call(one.withCost(860)), Mode.RECORD);
+    decide(call(one.withCost(10)));
+    assertThat(remaining(call(one))).as("an eighth of 130 is leased").isEqualTo(114);
+    for (int i = 1; i <= 15; i++) {
+      assertThat(seen.leases).isEqualTo(1);
+      assertThat(decide(call(one)).decidedBy()).isEqualTo(DecidedBy.LEASE);
+    }
+    assertThat(seen.leases).isEqualTo(2);
   }
 
   @ParameterizedTest

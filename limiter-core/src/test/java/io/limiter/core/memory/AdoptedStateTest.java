@@ -145,6 +145,19 @@ class AdoptedStateTest {
     assertThat(peek(call).rules().get(0).remaining()).as("4 at -3 s, 2 + 3 at -1 s").isEqualTo(6);
   }
 
+  /** They may have begun the next one while the verdict was on its way. */
+  @Test
+  void aWindowWithUnitsFromBeforeTheVerdictLastsFromThen() {
+    LimitRequest call = call(FixedWindowRule.of(10, MINUTE));
+    adopt(
+        call, new KnownUse(3 * S, List.of(use(8, 1, 10, 10)), 0, List.of(new PastUnits(9 * S, 2))));
+
+    micros = START + 57 * S - 1;
+    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(6);
+    micros++;
+    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(10);
+  }
+
   @Test
   void nothingIsKeptWhereNothingIsUsed() {
     adopt(call(rule(10, MINUTE)), new KnownUse(0, List.of(use(10, 1, 60, 0)), 0, List.of()));
