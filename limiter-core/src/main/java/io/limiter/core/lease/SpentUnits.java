@@ -66,7 +66,7 @@ final class SpentUnits extends AtMostOnceReservation implements Verdict.LazyRule
 
   /** The request of the charges that have no lease, and of the duplicate guard. */
   LimitRequest rest() {
-    List<Charge> charges = new ArrayList<>(leases.length - count);
+    List<Charge> charges = new ArrayList<>();
     for (int c = 0; c < leases.length; c++) {
       if (leases[c] == null) {
         charges.add(request().charge(c));
@@ -88,7 +88,7 @@ final class SpentUnits extends AtMostOnceReservation implements Verdict.LazyRule
 
   @Override
   protected boolean took(int charge) {
-    return charge < leases.length && leases[charge] != null;
+    return leases[charge] != null;
   }
 
   @Override

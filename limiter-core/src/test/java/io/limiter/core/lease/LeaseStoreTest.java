@@ -14,6 +14,7 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
+import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
@@ -841,15 +842,44 @@ class LeaseStoreTest {
             "p",
             "p",
             List.of(stack),
-            Optional.of(RuleStack.of(List.of(FixedWindowRule.of(1, MINUTE)))));
+            Optional.of(RuleStack.of(List.of(SlidingWindowLogRule.of(1, MINUTE)))));
     heat(call(Charge.of("p", ALL, stack)));
     LimitRequest submission = LimitRequest.of(policy, ALL, Optional.of("one"));
 
     Verdict first = decide(submission);
     assertThat(first.allowed()).isTrue();
+    assertThat(first.duplicate()).isPresent();
     assertThat(decide(submission).outcome()).isEqualTo(Outcome.DUPLICATE);
+    assertThat(first.reservation().hold(MINUTE)).isCompletedWithValue(1L);
     assertThat(first.reservation().release().toCompletableFuture().join()).isEqualTo(1);
+    Verdict second = decide(submission);
+    assertThat(second.allowed()).isTrue();
+    assertThat(refund(second)).as("of the lease and the guard").isEqualTo(2);
     assertThat(decide(submission).allowed()).isTrue();
+  }
+
+  @Test
+  void aCallOfTwoLeasesAndThePermitOfTheStoreIsSettledOnce() {
+    Charge one = Charge.of("p", ALL, leased(WINDOW));
+    Charge other = Charge.of("q", ALL, leased(WINDOW));
+    Charge exact = Charge.of("p", USER, RuleStack.of(List.of(FixedWindowRule.of(500, MINUTE))));
+    Charge permit = Charge.of("r", USER, RuleStack.of(List.of(ConcurrencyLimitRule.of(1, MINUTE))));
+    heat(call(one));
+    heat(call(other));
+    long before = remaining(call(one));
+
+    Verdict verdict = decide(call(one, other, exact, permit));
+    assertThat(verdict.rules())
+        .extracting(rule -> rule.rule().count())
+        .containsExactly(1_000L, 1_000L, 500L, 1L);
+    Reservation all = verdict.reservation();
+    assertThat(all.permitDuration()).contains(MINUTE);
+    assertThat(all.renewPermits()).isCompletedWithValue(1L);
+    assertThat(settle(verdict, 4)).as("the permit").isEqualTo(1);
+    assertThat(remaining(call(one))).isEqualTo(before - 3);
+    assertThat(remaining(call(exact))).isEqualTo(496);
+    assertThat(settle(verdict, 4)).isZero();
+    assertThat(decide(call(permit)).allowed()).isTrue();
   }
 
   @Test
