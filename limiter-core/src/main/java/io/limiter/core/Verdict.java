@@ -29,8 +29,11 @@ public final class Verdict {
   private final Policy policy;
   private final Outcome outcome;
 
-  /** Computes the verdicts of the rules, until they are first read; then holds them. */
-  private LazyRules content;
+  /**
+   * The verdicts of the rules, as a list if there is no duplicate guard; or {@link LazyRules} of
+   * them. Replaced by the former once read: several threads may compute equal ones.
+   */
+  private Object content;
 
   private final Extras extras;
   private final Reservation reservation;
@@ -39,7 +42,7 @@ public final class Verdict {
   private Verdict(
       Policy policy,
       Outcome outcome,
-      LazyRules content,
+      Object content,
       Extras extras,
       Reservation reservation,
       long decidedAtMicros) {
@@ -76,12 +79,15 @@ public final class Verdict {
    * Creates the verdict of a store in one step, since every call creates one. For authors of
    * stores; the arguments are those of the {@link Builder}.
    *
-   * @param content the verdicts of the rules and of the duplicate guard
+   * @param whenAsked computes {@code rules} and {@code duplicate} when they are first read; these
+   *     two arguments are empty then. Null if they are given
    */
   public static Verdict decided(
       Policy policy,
       Outcome outcome,
-      LazyRules content,
+      @Nullable LazyRules whenAsked,
+      List<RuleVerdict> rules,
+      Optional<RuleVerdict> duplicate,
       Optional<Duration> ban,
       Duration delay,
       Reservation reservation,
@@ -89,7 +95,7 @@ public final class Verdict {
     return new Verdict(
         policy,
         outcome,
-        content,
+        whenAsked == null ? content(List.copyOf(rules), duplicate) : whenAsked,
         ban.isEmpty() && delay.isZero() ? Extras.STORE : new Extras(DecidedBy.STORE, ban, delay),
         reservation,
         decidedAtMicros);
@@ -135,23 +141,31 @@ public final class Verdict {
    * denied call. Immutable.
    */
   public List<RuleVerdict> rules() {
-    return known().rules;
+    Object known = known();
+    return known instanceof Known both ? both.rules : listed(known);
   }
 
   /** The verdict of the duplicate guard. */
   public Optional<RuleVerdict> duplicate() {
-    return known().duplicate;
+    return known() instanceof Known both ? both.duplicate : Optional.empty();
   }
 
-  /** Several threads may compute equal ones. */
-  private Known known() {
-    LazyRules either = content;
-    if (either instanceof Known known) {
-      return known;
+  private Object known() {
+    Object known = content;
+    if (known instanceof LazyRules lazy && !(known instanceof Known)) {
+      known = content(lazy.rules(), lazy.duplicate());
+      content = known;
     }
-    Known computed = new Known(either.rules(), either.duplicate());
-    content = computed;
-    return computed;
+    return known;
+  }
+
+  private static Object content(List<RuleVerdict> rules, Optional<RuleVerdict> duplicate) {
+    return duplicate.isEmpty() ? rules : new Known(rules, duplicate);
+  }
+
+  @SuppressWarnings("unchecked") // what is no LazyRules is such a list
+  private static List<RuleVerdict> listed(Object known) {
+    return (List<RuleVerdict>) known;
   }
 
   /**
@@ -369,7 +383,7 @@ public final class Verdict {
     return new Verdict(
         both,
         later.outcome,
-        new Known(List.copyOf(all), later.duplicate()),
+        content(List.copyOf(all), later.duplicate()),
         counts.extras,
         later.reservation,
         counts.decidedAtMicros);
@@ -435,11 +449,6 @@ public final class Verdict {
    * never throw. Thread-safe.
    */
   public interface LazyRules {
-
-    /** Verdicts that are known already. */
-    static LazyRules of(List<RuleVerdict> rules, Optional<RuleVerdict> duplicate) {
-      return new Known(List.copyOf(rules), duplicate);
-    }
 
     /** See {@link Verdict#rules()}; called once, or once by each of several threads. */
     List<RuleVerdict> rules();
@@ -527,7 +536,7 @@ public final class Verdict {
       return new Verdict(
           policy,
           outcome,
-          new Known(rules, duplicate),
+          content(rules, duplicate),
           new Extras(decidedBy, ban, delay, reason, storeRetryAfter, Optional.empty()),
           reservation,
           decidedAtMicros);

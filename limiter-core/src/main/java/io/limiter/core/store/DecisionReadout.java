@@ -136,23 +136,17 @@ public interface DecisionReadout {
     boolean waits = outcome == Outcome.ALLOWED && mode != Mode.RECORD;
     Duration delay = waits ? delay(request) : Duration.ZERO;
     Reservation taking = taken ? reservation : Reservation.NOTHING;
+    boolean now = whenAsked == null;
     return Verdict.decided(
         request.policy(),
         outcome,
-        whenAsked == null ? read(request, mode, taken) : whenAsked,
+        whenAsked,
+        now ? rules(request, mode, taken) : List.of(),
+        now && guard < size ? Optional.of(rule(request, guard, 0, mode, taken)) : Optional.empty(),
         ban,
         delay,
         taking,
         decidedAtMicros());
-  }
-
-  private Verdict.LazyRules read(LimitRequest request, Mode mode, boolean taken) {
-    int guard = request.charges().size();
-    return Verdict.LazyRules.of(
-        rules(request, mode, taken),
-        guard < request.size()
-            ? Optional.of(rule(request, guard, 0, mode, taken))
-            : Optional.empty());
   }
 
   private Duration delay(LimitRequest request) {
