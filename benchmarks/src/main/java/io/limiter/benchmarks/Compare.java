@@ -28,7 +28,8 @@ final class Compare {
 
   static final String NAME = "compare";
 
-  static final String HELP = "A.json B.json: what got worse from A, or A.md, to B; exits with 1 if any did";
+  static final String HELP =
+      "A.json B.json: what got worse from A, or A.md, to B; exits with 1 if any did";
 
   /** Smaller changes are not reported: two starts of one program differ by as much. */
   private static final double LEAST = 0.02;
@@ -142,8 +143,7 @@ final class Compare {
         table = tables.addObject().put("title", line.substring(3));
       } else if (line.startsWith("| ") && !line.startsWith("| --")) {
         boolean first = table.path("columns").isMissingNode();
-        ArrayNode cells =
-            first ? table.putArray("columns") : table.withArray("rows").addArray();
+        ArrayNode cells = first ? table.putArray("columns") : table.withArray("rows").addArray();
         for (String written : CELL_END.split(line.substring(1))) {
           String cell = written.strip();
           Matcher median = MEDIAN.matcher(cell);
@@ -166,7 +166,8 @@ final class Compare {
       String title = table.path("title").asText();
       for (JsonNode other : before.path("tables")) {
         if (other.path("title").asText().equals(title)) {
-          tables.add(table(title, figures(other, table), figures(table, table), table.path("yardsticks")));
+          tables.add(
+              table(title, figures(other, table), figures(table, table), table.path("yardsticks")));
         }
       }
     }
