@@ -118,7 +118,11 @@ class StateKeyTest {
     StateKey key = StateKey.of("limit", Subject.global());
     Set<StateKey> keys =
         new HashSet<>(Set.of(key, key.duplicates(GUARD), key.duplicates(GUARD, "")));
-    TRICKY.forEach(submission -> keys.add(key.duplicates(GUARD, submission)));
+    for (String submission : TRICKY) {
+      StateKey guard = key.duplicates(GUARD, submission);
+      keys.add(guard);
+      assertThat(guard.answer()).isEqualTo(key.answers(submission));
+    }
     assertThat(keys).hasSize(TRICKY.size() + 3);
   }
 

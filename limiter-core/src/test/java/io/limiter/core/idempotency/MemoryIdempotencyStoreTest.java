@@ -114,6 +114,7 @@ class MemoryIdempotencyStoreTest implements IdempotencyStoreContract {
     answer(small, "fourth", 5);
 
     assertThat(small.size()).isEqualTo(2);
+    assertThat(small.answerBytes()).isEqualTo(7);
     assertThat(claim(small, "third").state()).isEqualTo(State.ANSWERED);
     assertThat(claim(small, "fourth").state()).isEqualTo(State.ANSWERED);
   }
@@ -167,6 +168,14 @@ class MemoryIdempotencyStoreTest implements IdempotencyStoreContract {
     pass(HOUR);
     assertThat(small.size()).isZero();
     assertThat(small.answerBytes()).isZero();
+  }
+
+  @Test
+  void theLeastRoomIsForOneAnswerWithoutABody() {
+    MemoryIdempotencyStore least = bounded(1, 0);
+    answer(least, "first", 0);
+    assertThat(claim(least, "first").state()).isEqualTo(State.ANSWERED);
+    assertThat(claim(least, "second").state()).isEqualTo(State.CLAIMED);
   }
 
   @ParameterizedTest

@@ -582,6 +582,13 @@ class LeaseStoreTest {
         .isGreaterThan(10 * store.units().get("limit0").granted());
   }
 
+  @Test
+  void theUnitsOfTwoLimitKeysAddUp() {
+    LeaseUnits sum = new LeaseUnits(10, 2, 3, 4).plus(new LeaseUnits(100, 20, 30, 40));
+    assertThat(sum).isEqualTo(new LeaseUnits(110, 22, 33, 44));
+    assertThat(sum.held()).isEqualTo(11);
+  }
+
   /** The thread is paused after it has taken a unit, until the lease was ended by another. */
   @Test
   void aUnitThatIsTakenWhileItsLeaseEndsGoesBack() {
