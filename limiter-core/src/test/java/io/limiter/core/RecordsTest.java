@@ -134,6 +134,9 @@ class RecordsTest {
   static Stream<Arguments> buckets() {
     return Stream.of(
         rejected(
+            () -> TokenBucketRule.of(0, 1, MINUTE),
+            "The rule '0-at-1-per-60s' has count 0: use 1 to 1000000000"),
+        rejected(
             () -> TokenBucketRule.of(10, 0, MINUTE),
             "The rule '10-at-0-per-60s' has a refill of 0: use 1 to 1000000000"),
         rejected(
@@ -369,6 +372,7 @@ class RecordsTest {
     assertThat(ConcurrencyLimitRule.of(1, SECOND).permitDuration()).isEqualTo(SECOND);
     assertThat(TokenBucketRule.of(1 << 29, 999_999_999, micros(1 << 24)).count())
         .isEqualTo(1 << 29);
+    assertThat(TokenBucketRule.of(5, 1, MINUTE).startingWith(0).initial()).isZero();
     assertThat(TokenBucketRule.of(Rule.MAX_COUNT, Rule.MAX_COUNT, MINUTE).refill())
         .isEqualTo(Rule.MAX_COUNT);
     assertThat(LeakyBucketRule.of(1, micros(9_007_199_254_739L), 999, micros(1_991)).queue())
