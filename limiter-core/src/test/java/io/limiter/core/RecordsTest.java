@@ -155,6 +155,9 @@ class RecordsTest {
             () -> TokenBucketRule.of((1 << 29) + 1, 999_999_999, micros(1 << 24)),
             "The rule '536870913-at-999999999-per-16777216us' refills 999999999 in PT16.777216S, which cannot be counted exactly up to 536870913: use rounder numbers, or a shorter interval"),
         rejected(
+            () -> TURNS.withCount(0),
+            "The rule '2-per-1s-queue-10' has count 0: use 1 to 1000000000"),
+        rejected(
             () -> TURNS.withQueue(0),
             "The rule '2-per-1s-queue-10' has a queue of 0: use 1 to 10000; if calls must not wait, use a token bucket of 1"),
         rejected(
