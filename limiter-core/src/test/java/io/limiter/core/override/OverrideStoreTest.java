@@ -13,6 +13,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.DelegatingStore;
@@ -115,5 +116,21 @@ class OverrideStoreTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new SubjectOverride("tag", "search", more, HOUR))
         .withMessage("65 counts in one override: use 64 at most");
+  }
+
+  /** A name of the code comes first: another rule may have it as its name by now. */
+  @ParameterizedTest
+  @CsvSource({"a, 10, 5", "b, 5, 10", "c, 10, 10"})
+  void aRuleIsNamedAsInTheCodeOrAsItIs(String named, long first, long second) {
+    SubjectOverride override = new SubjectOverride("tag", "search", Map.of(named, 5L), HOUR);
+    RuleStack both =
+        RuleStack.of(List.of(rule(10, HOUR).withName("a"), rule(10, HOUR).withName("b")));
+    assertThat(override.change(both, Map.of("a", "b", "b", "a")).rules())
+        .extracting(Rule::count)
+        .containsExactly(first, second);
+    RuleStack renamed = RuleStack.of(List.of(rule(10, HOUR).withName(named)));
+    assertThat(override.change(renamed, Map.of(named, "code")).rules())
+        .extracting(Rule::count)
+        .containsExactly(5L);
   }
 }

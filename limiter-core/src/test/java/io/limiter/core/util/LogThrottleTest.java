@@ -40,14 +40,14 @@ class LogThrottleTest {
   @Test
   void aSeriesHasEndedWhenNothingHasHappenedForTenSeconds() {
     assertThat(throttle.ended()).isNull();
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
       nanos.addAndGet(Duration.ofSeconds(9).toNanos());
       throttle.count();
     }
     nanos.addAndGet(Duration.ofSeconds(10).toNanos() - 1);
     assertThat(throttle.ended()).isNull();
     nanos.incrementAndGet();
-    assertThat(throttle.ended()).isEqualTo(new LogThrottle.Series(5, Duration.ofSeconds(36)));
+    assertThat(throttle.ended()).isEqualTo(new LogThrottle.Series(6, Duration.ofSeconds(45)));
     assertThat(throttle.ended()).isNull();
 
     assertThat(throttle.count()).as("none of the series before").isEqualTo(1);
