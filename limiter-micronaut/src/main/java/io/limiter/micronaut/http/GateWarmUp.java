@@ -35,20 +35,18 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Passes the gate: with an admission, a denial, another admission and a duplicate. Once the server
- * listens, with their responses: no deadline includes one, and the first may load the application's
- * JSON mapper, which takes longer than all else here. Where the application has replaced a part
- * that makes the response, none is made.
+ * Passes the gate and the response filter: with an admission, a 429, another admission and a 409.
+ * Where the application has replaced a part that makes the response, only the decisions are made.
  */
 @Singleton
 @Requires(beans = EmbeddedServer.class)
 final class GateWarmUp implements WarmUpStep {
 
-  private final BeanContext beans;
   private final GateFilter gate;
   private final AdmissionControl admission;
   private final PlanRegistry plans;
   private final LimitedResponseFilter responses;
+  private final boolean answers;
 
   GateWarmUp(
       BeanContext beans,
@@ -56,26 +54,23 @@ final class GateWarmUp implements WarmUpStep {
       AdmissionControl admission,
       PlanRegistry plans,
       LimitedResponseFilter responses) {
-    this.beans = beans;
     this.gate = gate;
     this.admission = admission;
     this.plans = plans;
     this.responses = responses;
-  }
-
-  private boolean makesResponses() {
-    return List.of(
-            RateLimitFields.class,
-            LimitDeniedHandler.class,
-            DenialBody.class,
-            DenialMessages.class,
-            MessageSource.class,
-            HttpLocaleResolver.class,
-            ErrorResponseProcessor.class,
-            JsonErrorResponseBodyProvider.class)
-        .stream()
-        .flatMap(part -> beans.getBeansOfType(part).stream())
-        .allMatch(GateWarmUp::isOurs);
+    this.answers =
+        List.of(
+                RateLimitFields.class,
+                LimitDeniedHandler.class,
+                DenialBody.class,
+                DenialMessages.class,
+                MessageSource.class,
+                HttpLocaleResolver.class,
+                ErrorResponseProcessor.class,
+                JsonErrorResponseBodyProvider.class)
+            .stream()
+            .flatMap(part -> beans.getBeansOfType(part).stream())
+            .allMatch(GateWarmUp::isOurs);
   }
 
   private static boolean isOurs(Object bean) {
@@ -87,36 +82,29 @@ final class GateWarmUp implements WarmUpStep {
 
   @Override
   public CompletionStage<?> run(LimitStore store) {
-    return requests(store, false);
-  }
-
-  @Override
-  public CompletionStage<?> runListening(LimitStore store) {
-    return makesResponses() ? requests(store, true) : CompletableFuture.completedFuture(null);
-  }
-
-  private CompletionStage<Void> requests(LimitStore store, boolean answered) {
     LimitPlan limited = plans.ofWarmUp(false);
     LimitPlan submitted = plans.ofWarmUp(true);
     CompletionStage<Void> requests = CompletableFuture.completedFuture(null);
     for (LimitPlan plan : List.of(limited, limited, submitted, submitted)) {
-      requests = requests.thenCompose(before -> request(store, plan, answered));
+      requests = requests.thenCompose(before -> request(store, plan));
     }
     return requests;
   }
 
-  private CompletionStage<Void> request(LimitStore store, LimitPlan plan, boolean answered) {
+  private CompletionStage<Void> request(LimitStore store, LimitPlan plan) {
     HttpRequest<?> request = new SimpleHttpRequest<>(HttpMethod.GET, "/" + POLICY, null);
     var unused = gate.isEnabled(request);
     return admission
-        .admit(new WarmUpCall(store, request, plan, answered))
-        .thenCompose(
-            denial -> answered ? respond(request, denial) : CompletableFuture.completedFuture(null))
+        .admit(new WarmUpCall(store, request, plan))
+        .thenCompose(denial -> respond(request, denial))
         .thenAccept(ended -> {});
   }
 
   private CompletionStage<?> respond(
       HttpRequest<?> request, Optional<MutableHttpResponse<?>> denial) {
+    if (!answers) {
+      return CompletableFuture.completedFuture(null);
+    }
     MutableHttpResponse<?> response = denial.isPresent() ? denial.get() : HttpResponse.ok();
     return responses
         .respond(request, response)
@@ -131,12 +119,10 @@ final class GateWarmUp implements WarmUpStep {
   private final class WarmUpCall extends GateFilter.GateCall {
 
     private final LimitStore store;
-    private final boolean answered;
 
-    WarmUpCall(LimitStore store, HttpRequest<?> request, LimitPlan plan, boolean answered) {
+    WarmUpCall(LimitStore store, HttpRequest<?> request, LimitPlan plan) {
       super(gate, request, plan);
       this.store = store;
-      this.answered = answered;
     }
 
     @Override
@@ -165,7 +151,7 @@ final class GateWarmUp implements WarmUpStep {
 
     @Override
     protected Optional<MutableHttpResponse<?>> deny(LimitDeniedException denial) {
-      return answered ? super.deny(denial) : Optional.empty();
+      return answers ? super.deny(denial) : Optional.empty();
     }
   }
 }

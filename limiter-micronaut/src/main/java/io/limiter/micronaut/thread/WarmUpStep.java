@@ -3,14 +3,13 @@ package io.limiter.micronaut.thread;
 
 import io.limiter.core.store.LimitStore;
 import io.micronaut.core.annotation.Internal;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A part of the limiter that is run before the first request, once on a thread beside the start of
- * the application and once on each event loop: the work of a first call, such as loading classes,
- * takes longer than a deadline. A step runs the code that calls run, with its own keys, and does
- * not call code of the application.
+ * A part of the limiter that is run before the first request, once on the thread that starts the
+ * application and once on each event loop: the work of a first call, such as loading classes, takes
+ * longer than a deadline. A step runs the code that calls run, with its own keys, and does not call
+ * code of the application.
  */
 @Internal
 public interface WarmUpStep {
@@ -20,19 +19,10 @@ public interface WarmUpStep {
 
   /**
    * Runs the code that calls run. A failure is logged at debug level and does not stop the start.
-   * It must not create beans: the thread that waits for it may hold the locks of some.
+   * It must not create beans on an event loop: the thread that waits for it may hold the lock for
+   * singletons.
    *
    * @param store decides the calls; its decisions appear in no counters and no log
    */
   CompletionStage<?> run(LimitStore store);
-
-  /**
-   * Runs what need not be ready before the first request, once the server listens, on a thread of
-   * its own. It may create beans.
-   *
-   * @param store decides the calls
-   */
-  default CompletionStage<?> runListening(LimitStore store) {
-    return CompletableFuture.completedFuture(null);
-  }
 }

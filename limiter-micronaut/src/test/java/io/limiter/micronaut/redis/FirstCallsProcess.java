@@ -77,7 +77,6 @@ final class FirstCallsProcess {
         System.out.println(NOT_CONNECTED);
         return;
       }
-      server.getApplicationContext().getBean(WarmStart.class).listening().join();
       try (Recording recording = new Recording()) {
         recording.enable(CLASS_LOAD).withoutThreshold().withStackTrace();
         recording.start();

@@ -18,9 +18,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * The first admitted call, the first 429 and the first 409 load no class on an event loop: of ours,
- * of Lettuce, of the serializer, or that {@code invokedynamic} spins for them, once the warm-up
- * that begins when the server listens has ended. What Micronaut, Netty and the JDK load for their
- * own first request is theirs.
+ * of Lettuce, of the serializer, or that {@code invokedynamic} spins for them. What Micronaut,
+ * Netty and the JDK load for their own first request is theirs.
  */
 @Tag("matrix")
 class FirstCallsTest {
