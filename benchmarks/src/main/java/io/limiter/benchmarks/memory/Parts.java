@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.benchmarks.memory;
 
+import io.limiter.benchmarks.server.BenchmarkService;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.StateKey;
@@ -24,6 +25,7 @@ import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.inject.MethodExecutionHandle;
 import io.micronaut.web.router.Router;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -54,7 +56,7 @@ public class Parts {
 
   @Setup
   public void setUp() {
-    service = ApplicationContext.run();
+    service = ApplicationContext.run(Map.of(BenchmarkService.NO_OP, false));
     plans = service.getBean(PlanRegistry.class);
     method =
         service.getBean(Router.class).route(HttpMethod.GET, "/limited").stream()

@@ -9,7 +9,10 @@ import java.util.Map;
 /** Starts the service. */
 public final class BenchmarkService {
 
-  static final String NO_OP = "benchmark.no-op";
+  /**
+   * The property without which none of the beans exists. Whether Redis runs {@link Script#NO_OP}.
+   */
+  public static final String NO_OP = "benchmark.no-op";
 
   private BenchmarkService() {}
 

@@ -160,11 +160,14 @@ public final class MemoryStore implements LimitStore {
     }
     for (StateKey key : keys) {
       Stripe subjects = stripes.of(key);
-      synchronized (subjects) {
+      subjects.lock.lock();
+      try {
         if (counts) {
           subjects.remove(key);
         }
         subjects.remove(key.ban());
+      } finally {
+        subjects.lock.unlock();
       }
     }
     return CompletableFuture.completedFuture(null);
@@ -174,9 +177,7 @@ public final class MemoryStore implements LimitStore {
   public int subjects() {
     int sum = 0;
     for (Stripe subjects : stripes.all()) {
-      synchronized (subjects) {
-        sum += subjects.size();
-      }
+      sum += (int) stripes.locked(subjects.bit, clockMicros -> subjects.size());
     }
     return sum;
   }
@@ -184,8 +185,11 @@ public final class MemoryStore implements LimitStore {
   /** The state of a key, for tests. */
   Optional<String> dump(StateKey key) {
     Stripe subjects = stripes.of(key);
-    synchronized (subjects) {
+    subjects.lock.lock();
+    try {
       return Optional.ofNullable(subjects.peek(key)).map(UnitLog::toString);
+    } finally {
+      subjects.lock.unlock();
     }
   }
 
@@ -193,9 +197,12 @@ public final class MemoryStore implements LimitStore {
   public void close() {
     closed = true;
     for (Stripe subjects : stripes.all()) {
-      synchronized (subjects) {
+      subjects.lock.lock();
+      try {
         subjects.clear();
         subjects.overflows.clear();
+      } finally {
+        subjects.lock.unlock();
       }
     }
   }

@@ -5,6 +5,8 @@ import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
 import io.limiter.core.memory.UnitLog.LogTable;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -57,8 +59,12 @@ final class StripedState {
    */
   long locked(long mask, Action action) {
     long rest = mask & (mask - 1);
-    synchronized (stripes[Long.numberOfTrailingZeros(mask)]) {
+    Lock lock = stripes[Long.numberOfTrailingZeros(mask)].lock;
+    lock.lock();
+    try {
       return rest == 0 ? action.at(clockMicros.getAsLong()) : locked(rest, action);
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -89,6 +95,8 @@ final class StripedState {
 
     /** Its bit in a set of stripes. */
     final long bit;
+
+    final Lock lock = new ReentrantLock();
 
     final LogTable overflows;
 
