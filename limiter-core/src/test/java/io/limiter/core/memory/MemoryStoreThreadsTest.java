@@ -39,7 +39,7 @@ class MemoryStoreThreadsTest {
     if (begun != null) {
       other = new Thread(begun);
       other.start();
-      while (other.getState() != Thread.State.BLOCKED
+      while (other.getState() != Thread.State.WAITING
           && other.getState() != Thread.State.TERMINATED) {
         Thread.onSpinWait();
       }
