@@ -160,14 +160,14 @@ public final class MemoryStore implements LimitStore {
     }
     for (StateKey key : keys) {
       Stripe subjects = stripes.of(key);
-      subjects.lock.lock();
+      subjects.lock();
       try {
         if (counts) {
           subjects.remove(key);
         }
         subjects.remove(key.ban());
       } finally {
-        subjects.lock.unlock();
+        subjects.unlock();
       }
     }
     return CompletableFuture.completedFuture(null);
@@ -185,11 +185,11 @@ public final class MemoryStore implements LimitStore {
   /** The state of a key, for tests. */
   Optional<String> dump(StateKey key) {
     Stripe subjects = stripes.of(key);
-    subjects.lock.lock();
+    subjects.lock();
     try {
       return Optional.ofNullable(subjects.peek(key)).map(UnitLog::toString);
     } finally {
-      subjects.lock.unlock();
+      subjects.unlock();
     }
   }
 
@@ -197,12 +197,12 @@ public final class MemoryStore implements LimitStore {
   public void close() {
     closed = true;
     for (Stripe subjects : stripes.all()) {
-      subjects.lock.lock();
+      subjects.lock();
       try {
         subjects.clear();
         subjects.overflows.clear();
       } finally {
-        subjects.lock.unlock();
+        subjects.unlock();
       }
     }
   }

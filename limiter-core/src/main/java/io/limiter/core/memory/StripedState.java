@@ -59,12 +59,12 @@ final class StripedState {
    */
   long locked(long mask, Action action) {
     long rest = mask & (mask - 1);
-    Lock lock = stripes[Long.numberOfTrailingZeros(mask)].lock;
-    lock.lock();
+    Stripe stripe = stripes[Long.numberOfTrailingZeros(mask)];
+    stripe.lock();
     try {
       return rest == 0 ? action.at(clockMicros.getAsLong()) : locked(rest, action);
     } finally {
-      lock.unlock();
+      stripe.unlock();
     }
   }
 
@@ -96,7 +96,7 @@ final class StripedState {
     /** Its bit in a set of stripes. */
     final long bit;
 
-    final Lock lock = new ReentrantLock();
+    private final Lock lock = new ReentrantLock();
 
     final LogTable overflows;
 
@@ -104,6 +104,14 @@ final class StripedState {
       super(capacity, graceMicros);
       this.bit = bit;
       this.overflows = new LogTable(MAX_OVERFLOWS, graceMicros);
+    }
+
+    void lock() {
+      lock.lock();
+    }
+
+    void unlock() {
+      lock.unlock();
     }
 
     /**

@@ -47,7 +47,7 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
   @Override
   public void applyTo(BlockHound.Builder builder) {
     // Guards a decision in memory: a microsecond, in which nothing else is called.
-    builder.allowBlockingCallsInside("io.limiter.core.memory.StripedState", "lock");
+    builder.allowBlockingCallsInside("io.limiter.core.memory.StripedState$Stripe", "lock");
     // Guards the order of commands while one is written; another loop may write to a shared
     // connection just then.
     builder.allowBlockingCallsInside("io.lettuce.core.protocol.SharedLock", "incrementWriters");
