@@ -11,9 +11,6 @@ import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
-import io.lettuce.core.event.Event;
-import io.lettuce.core.event.EventBus;
-import io.lettuce.core.event.jfr.EventRecorder;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.protocol.CommandHandler;
 import io.lettuce.core.resource.ClientResources;
@@ -43,7 +40,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import reactor.core.publisher.Flux;
 
 /**
  * Creates Lettuce clients that never count a call twice. Lettuce's defaults replay unanswered
@@ -80,8 +76,7 @@ public final class LettuceClients {
   public static ClientResources.Builder resources() {
     return ClientResources.builder()
         .reconnectDelay(new ReconnectDelay())
-        .commandLatencyRecorder(CommandLatencyRecorder.disabled()) // would publish to the bus
-        .eventBus(new RecordedEvents())
+        .commandLatencyRecorder(CommandLatencyRecorder.disabled())
         .addressResolverGroup(NameResolution.SHARED);
   }
 
@@ -251,24 +246,6 @@ public final class LettuceClients {
           .queryTimeoutMillis(PATIENCE.toMillis())
           .ttl(0, MAX_TTL_SECONDS)
           .negativeTtl(0);
-    }
-  }
-
-  /**
-   * Keeps the events of connections for the JDK's flight recorder, and publishes none: these
-   * resources belong to the limiter, so nothing subscribes. Lettuce's own bus would load a part of
-   * Reactor at the start.
-   */
-  private static final class RecordedEvents implements EventBus {
-
-    @Override
-    public Flux<Event> get() {
-      return Flux.never();
-    }
-
-    @Override
-    public void publish(Event event) {
-      EventRecorder.getInstance().record(event);
     }
   }
 
