@@ -158,6 +158,21 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
     return CompletableFuture.failedFuture(failure);
   }
 
+  /**
+   * Returns a future that its caller may end, by a timeout of its own for example: this call goes
+   * on, reports its end to the breaker, and stops its timer.
+   */
+  @Override
+  public CompletableFuture<@Nullable T> toCompletableFuture() {
+    return copy();
+  }
+
+  /** Does nothing: reactive libraries cancel any stage that is a future. */
+  @Override
+  public boolean cancel(boolean mayInterruptIfRunning) {
+    return false;
+  }
+
   /** Sends the script to the node that has its keys, unless its breaker is open. */
   ScriptCall<T> start() {
     ClusterSource cluster = nodes.cluster;

@@ -19,6 +19,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -194,6 +196,18 @@ class RedisStoreBreakerTest {
 
     assertThat(decide()).isNotCompleted();
     assertThat(redis.sent()).hasSize(7);
+  }
+
+  @Test
+  void aCallerThatGivesUpEarlierHidesNoFailure() {
+    for (int i = 0; i < 5; i++) {
+      CompletionStage<?> decision = decide();
+      decision.toCompletableFuture().completeExceptionally(new TimeoutException("of the caller"));
+      assertThat(((Future<?>) decision).cancel(false)).isFalse();
+      last().completeExceptionally(new RedisException("Connection disconnected"));
+    }
+
+    assertFails(decide(), FailureReason.BREAKER_OPEN);
   }
 
   @Test
