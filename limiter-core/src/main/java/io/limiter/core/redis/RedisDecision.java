@@ -112,10 +112,9 @@ final class RedisDecision extends AtMostOnceReservation
     return charges[charge].banMicros();
   }
 
-  /** On the clock of the node that has decided; 0 if several have. */
   @Override
   public long decidedAtMicros() {
-    return charges[0].isOfSameReply(charges[charges.length - 1]) ? charges[0].nowMicros() : 0;
+    return charges[0].nowMicros();
   }
 
   @Override

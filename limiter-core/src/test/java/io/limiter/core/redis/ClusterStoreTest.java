@@ -221,6 +221,7 @@ class ClusterStoreTest implements LimitStoreContract {
         .extracting(RuleVerdict::violated)
         .containsExactly(true, false, false, true);
     assertThat(denied.retryAfter()).contains(HOUR.minus(SECOND));
+    assertThat(denied.decidedAtMicros()).as("by the node of the first key").isEqualTo(clock);
     assertThat(denied).isEqualTo(peek(user.and(other).and(everybody)));
     assertThat(remaining(other)).isEqualTo(2);
   }

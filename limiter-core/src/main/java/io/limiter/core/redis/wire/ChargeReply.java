@@ -181,11 +181,6 @@ public final class ChargeReply {
     }
   }
 
-  /** Whether both were decided by one script. */
-  public boolean isOfSameReply(ChargeReply other) {
-    return reply == other.reply;
-  }
-
   private boolean isShort() {
     for (int rule = 0; rule < charge().stack().rules().size(); rule++) {
       if (remainingBefore(rule) < charge().cost()) {
