@@ -47,7 +47,7 @@ final class UnitLog {
 
   private long[] ring = NO_RING;
 
-  /** The clock at which units were last taken, if nothing else was written since then. */
+  /** The clock at which a call last took units; {@link #UNKNOWN} if none has. */
   private long takenMicros = UNKNOWN;
 
   private int head;

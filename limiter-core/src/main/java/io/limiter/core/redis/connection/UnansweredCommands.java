@@ -195,7 +195,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
     collectedMicros += decision.micros();
     if (decision.isFull(collected.size(), collectedMicros)) {
       sendCollected(context);
-      flush(context); // unless it waits, Redis decides these while the loop collects others
+      flush(context); // unless turns are consolidated, Redis decides while the loop collects
     } else {
       endTurn(context);
     }
