@@ -305,6 +305,53 @@ class UnansweredCommandsTest {
     assertThat(channel.<Object>readOutbound()).isInstanceOf(DecisionBatch.class);
   }
 
+  @Test
+  void aConsolidatedTurnIsFlushedOnceAtItsEnd() {
+    List<String> done = new ArrayList<>();
+    EmbeddedChannel consolidated = consolidated(done);
+    for (int i = 0; i < 2; i++) {
+      var unused = consolidated.pipeline().lastContext().writeAndFlush(ping());
+    }
+    assertThat(done).containsExactly("write", "write");
+    consolidated.runPendingTasks();
+    assertThat(done).containsExactly("write", "write", "flush");
+  }
+
+  @Test
+  void whatWasWrittenIsSentBeforeTheChannelIsClosed() {
+    List<String> done = new ArrayList<>();
+    EmbeddedChannel consolidated = consolidated(done);
+    var written = consolidated.pipeline().lastContext().writeAndFlush(ping());
+    var closed = consolidated.pipeline().lastContext().close();
+    assertThat(done).containsExactly("write", "flush", "close");
+    assertThat(List.of(written, closed)).allMatch(ChannelFuture::isSuccess);
+  }
+
+  /** A channel whose turns are consolidated, and which only notes what it is to do. */
+  private EmbeddedChannel consolidated(List<String> done) {
+    return new EmbeddedChannel(
+        new ChannelOutboundHandlerAdapter() {
+          @Override
+          public void write(ChannelHandlerContext context, Object message, ChannelPromise written) {
+            done.add("write");
+            written.setSuccess();
+          }
+
+          @Override
+          public void flush(ChannelHandlerContext context) {
+            done.add("flush");
+          }
+
+          @Override
+          public void close(ChannelHandlerContext context, ChannelPromise closed) {
+            done.add("close");
+            closed.setSuccess();
+          }
+        },
+        new UnansweredCommands(unanswered, MOST, true, nanos::get),
+        new ChannelInboundHandlerAdapter());
+  }
+
   /** The bound counts decisions, not their commands. */
   @Test
   void decisionsAboveTheBoundAreRejected() {
