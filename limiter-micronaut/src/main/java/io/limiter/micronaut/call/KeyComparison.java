@@ -78,12 +78,16 @@ public final class KeyComparison {
                 return CompletableFuture.completedFuture(
                     Verdict.free(call.policy()).withClaim(found.orElseThrow()));
               }
-              CompletionStage<Verdict> decided = store.decide(call, Mode.ACQUIRE);
+              // A store may be the application's: it may throw, or complete with null.
+              CompletionStage<Verdict> decided =
+                  CompletableFuture.completedFuture(call)
+                      .thenCompose(asked -> store.decide(asked, Mode.ACQUIRE));
               return state != Claim.State.CLAIMED
                   ? decided
                   : decided.whenComplete(
                       (verdict, failure) -> {
-                        if (failure != null || !verdict.allowed()) { // it was never made
+                        boolean made = failure == null && verdict != null && verdict.allowed();
+                        if (!made) {
                           var unused = from.forget(found.orElseThrow());
                         }
                       });
