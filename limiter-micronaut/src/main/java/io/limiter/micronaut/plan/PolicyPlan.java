@@ -279,11 +279,10 @@ public record PolicyPlan(
   }
 
   private Optional<RuleVerdict> firstDenying(Verdict verdict, boolean onTrial) {
-    Set<String> trial = trialNames();
     return verdict.rules().stream()
         .filter(rule -> rule.violated() && (observed || rule.observed()))
         .filter(rule -> hasRule(rule.rule().name()))
-        .filter(rule -> trial.contains(rule.rule().name()) == onTrial)
+        .filter(rule -> trialNames().contains(rule.rule().name()) == onTrial)
         .findFirst();
   }
 
