@@ -7,7 +7,6 @@ import io.limiter.micronaut.annotation.CountCondition;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.plan.NamedBeans.FoundBean;
 import io.micronaut.core.annotation.Internal;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -16,42 +15,50 @@ import org.slf4j.LoggerFactory;
  * Selects the calls that count by their answers. If it throws, the call counts.
  *
  * @param text as written; two of them on one method are equal if their texts are
- * @param expression over the answer and the arguments; null for a bean
- * @param bean that of the application; null for an expression
+ * @param test runs code of the application
  */
 @Internal
-public record CountedAnswers(
-    String text, @Nullable CallExpression expression, @Nullable Supplier<CountCondition> bean) {
+public record CountedAnswers(String text, Test test) {
 
   private static final Logger LOG = LoggerFactory.getLogger(CountedAnswers.class);
   private static final LogThrottle FAILURES = new LogThrottle();
 
   private static final @Nullable Object[] NO_ARGUMENTS = {};
 
-  static CountedAnswers ofAnswer(CallExpression expression) {
-    return new CountedAnswers(expression.toString(), expression, null);
+  /** As {@link #count} describes it. */
+  @FunctionalInterface
+  interface Test {
+    boolean counts(int status, @Nullable Object result, @Nullable CallValues call);
   }
 
+  /** An expression over the answer and the arguments. */
+  static CountedAnswers ofAnswer(CallExpression expression) {
+    return new CountedAnswers(
+        expression.toString(),
+        (status, result, call) ->
+            CallAnswer.evaluate(
+                status,
+                result,
+                () ->
+                    call == null
+                        ? expression.isTrue(null, NO_ARGUMENTS)
+                        : call.isTrue(expression)));
+  }
+
+  /** A bean of the application. */
   static CountedAnswers ofBean(FoundBean<CountCondition> bean) {
-    return new CountedAnswers(bean.name(), null, bean.object());
+    return new CountedAnswers(
+        bean.name(), (status, result, call) -> bean.object().get().counts(status, result));
   }
 
   /**
-   * Whether a call counts. Runs code of the application.
+   * Whether a call counts.
    *
    * @param call has the arguments; null if its method was not entered
    */
   public boolean count(int status, @Nullable Object result, @Nullable CallValues call) {
     try {
-      if (bean != null) {
-        return bean.get().counts(status, result);
-      }
-      CallExpression written = expression;
-      return written == null
-          || CallAnswer.evaluate(
-              status,
-              result,
-              () -> call == null ? written.isTrue(null, NO_ARGUMENTS) : call.isTrue(written));
+      return test.counts(status, result, call);
     } catch (Throwable failure) { // the call itself has been made
       FAILURES.report(LOG, "countIf = %s has failed, so its calls count".formatted(text), failure);
       return true;
