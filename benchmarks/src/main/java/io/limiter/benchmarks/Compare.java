@@ -188,7 +188,7 @@ final class Compare {
         .fieldNames()
         .forEachRemaining(
             name -> {
-              String first = before.path("about").path(name).asText();
+              String first = before.path("about").path(name).asText("not stated");
               String second = about.path(name).asText();
               if (!PASSING.contains(name) && !first.equals(second)) {
                 out.printf("* %s: %s, then %s%n", name, first, second);

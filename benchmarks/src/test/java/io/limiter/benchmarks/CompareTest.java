@@ -183,7 +183,7 @@ class CompareTest {
     Table before = table(rounds(7, 1_100, 1_106), rounds(7, 70, 76), rounds(7, 0.7, 0.72));
     Table after = table(rounds(7, 1_100, 1_106), rounds(7, 35, 38), rounds(7, 0.35, 0.36));
     Path published = directory.resolve("http.md");
-    Files.writeString(published, "# Report\n\n* machine: a\n\n" + before.markdown().substring(1));
+    Files.writeString(published, "# Report\n\n* system: a\n\n" + before.markdown().substring(1));
 
     int worse =
         Compare.run(
@@ -191,7 +191,8 @@ class CompareTest {
 
     assertThat(worse).isZero();
     assertThat(printed.toString(UTF_8))
-        .contains("* machine: a, then b", "| /plain | requests/s | 1,103 | 1,103 (1,100–1,106) |")
+        .contains("* system: a, then ", "* machine: not stated, then b")
+        .contains("| /plain | requests/s | 1,103 | 1,103 (1,100–1,106) |")
         .contains("| /limited | ÷ /plain | 0.710 | 0.355 (0.350–0.360) | 0.500 | too few rounds |");
   }
 
