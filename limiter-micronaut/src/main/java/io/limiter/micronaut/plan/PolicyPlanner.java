@@ -42,7 +42,6 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -193,18 +192,15 @@ final class PolicyPlanner {
     MemberSet members = policy.members();
     Optional<CountedAnswers> countIf = countIf(members);
     List<Named> rules = new ArrayList<>();
-    BiConsumer<Map<String, MemberSet>, Boolean> add =
-        (some, trial) ->
-            some.forEach(
-                (codeName, rule) -> {
-                  SubjectSource counted =
-                      SubjectReader.isWrittenIn(rule) ? subjects.apply(rule) : source;
-                  Named named = named(counted, rule, codeName, countIf, trial);
-                  MethodChecks.requireSeenCompletion(method, rule, named.read().kind());
-                  rules.add(named);
-                });
-    add.accept(written, false);
-    add.accept(policy.changed(RuleList.TRIAL, this::nameOf, taken), true);
+    Function<MemberSet, SubjectSource> counted =
+        rule -> SubjectReader.isWrittenIn(rule) ? subjects.apply(rule) : source;
+    written.forEach(
+        (codeName, rule) -> rules.add(named(counted.apply(rule), rule, codeName, countIf, false)));
+    policy
+        .changed(RuleList.TRIAL, this::nameOf, taken)
+        .forEach(
+            (codeName, rule) ->
+                rules.add(named(counted.apply(rule), rule, codeName, countIf, true)));
     // Those of one subject together, first those that the definition itself counts.
     List<SubjectSource> sources =
         Stream.concat(Stream.of(source), rules.stream().map(Named::source)).distinct().toList();
@@ -248,15 +244,15 @@ final class PolicyPlanner {
     }
     byOwner.forEach(
         (owner, some) -> {
-          SubjectSource counted = some.get(0).source();
+          SubjectSource subject = some.get(0).source();
           Owned owned = agree(owner, values);
           // Calls without a subject are denied if any definition denies them.
-          owned.deniesAnonymous |= counted.anonymous() == Anonymous.REJECT;
+          owned.deniesAnonymous |= subject.anonymous() == Anonymous.REJECT;
           some.forEach(rule -> requireOneAnchor(rule, owned));
           Map<RuleReader.Read, Rule> distinct = new HashMap<>();
           put(some, owned.known, distinct, values.text());
           put(
-              counted.equals(source) && !owner.trial()
+              subject.equals(source) && !owner.trial()
                   ? others.stream().filter(rule -> rule.isOf(some.get(0))).toList()
                   : some,
               owned.anonymous,
@@ -288,6 +284,7 @@ final class PolicyPlanner {
               read.kind(),
               "countIf already selects the calls that count: remove one of them");
     }
+    MethodChecks.requireSeenCompletion(method, rule, read.kind());
     return new Named(
         counted,
         read,
