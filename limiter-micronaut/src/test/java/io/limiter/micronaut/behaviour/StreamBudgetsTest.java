@@ -145,21 +145,21 @@ class StreamBudgetsTest {
 
   @Test
   void aStreamThatIsCutSendsWhatIsLeftAndNoMore() {
-    double before = cuts();
+    double before = cuts("100-per-3600s");
     HttpResponse<String> answer = get(one, "cut?n=1000");
 
     assertThat(answer.statusCode()).isEqualTo(200);
     assertThat(items(answer)).isEqualTo(100);
     assertThat(answer.body()).endsWith("data: end of 100-per-3600s\n\n");
     assertThat(get(one, "cut?n=1").statusCode()).isEqualTo(429);
-    assertThat(cuts()).isEqualTo(before + 1);
+    assertThat(cuts("100-per-3600s")).isEqualTo(before + 1);
   }
 
-  private double cuts() {
+  private double cuts(String rule) {
     return one
         .bean(MeterRegistry.class)
         .find("limiter.stream.cut")
-        .tag("rule", "100-per-3600s")
+        .tag("rule", rule)
         .counters()
         .stream()
         .mapToDouble(Counter::count)
@@ -272,6 +272,7 @@ class StreamBudgetsTest {
   /** With {@code fallback: deny} the next step is denied; memory continues from what it knows. */
   @Test
   void withoutRedisTheFallbackDecidesOnTheNextStep() throws IOException {
+    double before = cuts("none");
     try (Client denied = new Client(one, "live-cut?id=" + caller);
         Client finishes = new Client(one, "live?id=f-" + caller);
         Client known = new Client(other, "live-cut?id=" + caller)) {
@@ -283,6 +284,7 @@ class StreamBudgetsTest {
         emit(source(one), 7, denied);
         source(one).tryEmitNext(1);
         assertThat(denied.read(1)).as("it is cut once its units are used up").contains("end of");
+        assertThat(cuts("none")).isEqualTo(before + 1);
 
         Sinks.Many<Integer> source = source(one, "f-" + caller);
         emit(source, 50, finishes);
