@@ -85,6 +85,9 @@ class DocsIT {
   @Test
   void packagesOfTypesAreNamed() throws IOException {
     Map<String, String> packages = packagesOfPublicTypes();
+    assertThat(packages)
+        .containsEntry("Limiter", "io.limiter.core")
+        .containsEntry("RateRule", "io.limiter.micronaut.annotation");
     Set<String> unnamed = new TreeSet<>();
     for (Path page : pages()) {
       String text = Files.readString(page);

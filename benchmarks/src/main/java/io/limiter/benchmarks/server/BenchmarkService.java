@@ -9,9 +9,7 @@ import java.util.Map;
 /** Starts the service. */
 public final class BenchmarkService {
 
-  /**
-   * The property without which none of the beans exists. Whether Redis runs {@link Script#NO_OP}.
-   */
+  /** Whether Redis runs {@link Script#NO_OP}. Without this property none of the beans exists. */
   public static final String NO_OP = "benchmark.no-op";
 
   private BenchmarkService() {}
