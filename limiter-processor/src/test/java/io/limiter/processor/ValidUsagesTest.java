@@ -3,11 +3,14 @@ package io.limiter.processor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.LoggerContext;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 
 /** What configuration, beans and other classes may make right is no error. */
 @Tag("matrix")
@@ -65,6 +68,11 @@ class ValidUsagesTest {
         class Plain {}
         """;
     assertThat(Compilation.of(output, source.formatted(method)).errors()).isEmpty();
+    LoggerContext logs = (LoggerContext) LoggerFactory.getILoggerFactory();
+    assertThat(logs.getLoggerList())
+        .extracting(Logger::getName)
+        .as("a compiler mostly has no SLF4J provider, and a log would report that")
+        .noneMatch(name -> name.startsWith("io.limiter."));
   }
 
   @ParameterizedTest

@@ -52,8 +52,6 @@ import org.slf4j.LoggerFactory;
 @Singleton
 public class DenialMessages {
 
-  private static final Logger LOG = LoggerFactory.getLogger(DenialMessages.class);
-
   /** The arguments of messages. */
   public static final List<String> ARGUMENTS =
       List.of(
@@ -97,6 +95,8 @@ public class DenialMessages {
       new BoundedCache<>(MAX_REMEMBERED, this::lookUp);
 
   private final boolean constant;
+  // Not static, since the check of messages is used while limits are compiled.
+  private final Logger log = LoggerFactory.getLogger(DenialMessages.class);
   private final LogThrottle failures = new LogThrottle();
 
   /**
@@ -146,7 +146,7 @@ public class DenialMessages {
           .map(text -> format(text, source, language, arguments))
           .orElse(otherwise);
     } catch (RuntimeException broken) {
-      failures.report(LOG, "A MessageSource has failed, so the default message is used", broken);
+      failures.report(log, "A MessageSource has failed, so the default message is used", broken);
       return find(key(otherwise), shipped, language)
           .map(text -> format(text, shipped, language, arguments))
           .orElse(otherwise);

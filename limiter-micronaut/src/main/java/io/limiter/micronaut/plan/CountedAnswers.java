@@ -20,9 +20,6 @@ import org.slf4j.LoggerFactory;
 @Internal
 public record CountedAnswers(String text, Test test) {
 
-  private static final Logger LOG = LoggerFactory.getLogger(CountedAnswers.class);
-  private static final LogThrottle FAILURES = new LogThrottle();
-
   private static final @Nullable Object[] NO_ARGUMENTS = {};
 
   /** As {@link #count} describes it. */
@@ -60,7 +57,8 @@ public record CountedAnswers(String text, Test test) {
     try {
       return test.counts(status, result, call);
     } catch (Throwable failure) { // the call itself has been made
-      FAILURES.report(LOG, "countIf = %s has failed, so its calls count".formatted(text), failure);
+      Failures.THROTTLE.report(
+          Failures.LOG, "countIf = %s has failed, so its calls count".formatted(text), failure);
       return true;
     }
   }
@@ -73,5 +71,12 @@ public record CountedAnswers(String text, Test test) {
   @Override
   public int hashCode() {
     return text.hashCode();
+  }
+
+  /** Creates the log when it is first needed, which is never while a limit is compiled. */
+  private static final class Failures {
+
+    static final Logger LOG = LoggerFactory.getLogger(CountedAnswers.class);
+    static final LogThrottle THROTTLE = new LogThrottle();
   }
 }
