@@ -207,15 +207,20 @@ public final class DenialBodyFactory {
               .cause(denial.cause())
               .errorMessage(denial.message())
               .build();
-      MutableHttpResponse<?> answer = process(error, denial, response);
+      return process(error, denial, response);
+    }
+
+    private MutableHttpResponse<?> process(
+        ErrorContext error, Rejection rejection, MutableHttpResponse<?> response) {
+      MutableHttpResponse<?> answer = written(error, rejection, response);
       if (answer.body() instanceof JsonError json && json.getLogref().isEmpty()) {
-        json.logref(denial.code());
+        json.logref(rejection.code());
       }
       return answer;
     }
 
     /** Micronaut's own format fails for statuses that Micronaut does not know, such as 430. */
-    private MutableHttpResponse<?> process(
+    private MutableHttpResponse<?> written(
         ErrorContext error, Rejection rejection, MutableHttpResponse<?> response) {
       if (Denial.named(rejection.status()).isPresent()) {
         return application.get().processResponse(error, response);

@@ -68,7 +68,8 @@ class CostsTest extends WithAndWithoutGate {
     HttpResponse<String> rejected = get("argument" + query);
 
     assertThat(rejected.statusCode()).isEqualTo(400);
-    assertThat(rejected.body()).contains("The request contains an invalid amount");
+    assertThat(rejected.body())
+        .contains("The request contains an invalid amount", "\"logref\":\"invalid_cost\"");
     assertThat(rejected.headers().firstValue("RateLimit")).isEmpty();
     assertThat(left(get("argument?n=1"))).isEqualTo(9);
   }

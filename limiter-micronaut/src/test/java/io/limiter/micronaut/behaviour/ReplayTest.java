@@ -372,7 +372,8 @@ class ReplayTest {
             server.exchange("GET", "/replay/seen?of=a&of=b", "", KEY, key),
             server.exchange("GET", "/replay/seen?of=a", "body", KEY, key))) {
       assertThat(other.statusCode()).isEqualTo(422);
-      assertThat(other.body()).contains("was used for another request");
+      assertThat(other.body())
+          .contains("was used for another request", "\"logref\":\"idempotency_key_reused\"");
     }
     assertThat(server.exchange("GET", "/replay/seen?of=a", "", KEY, key).body())
         .isEqualTo("run 1 of a");
@@ -480,7 +481,8 @@ class ReplayTest {
 
     var again = post("impatient", key);
     assertThat(again.statusCode()).isEqualTo(409);
-    assertThat(again.body()).contains("is still processed");
+    assertThat(again.body())
+        .contains("is still processed", "\"logref\":\"idempotency_key_in_use\"");
     assertThat(field(again, "Retry-After")).isEqualTo("1");
 
     runs().gate.countDown();
