@@ -14,6 +14,7 @@ import io.micronaut.context.condition.ConditionContext;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.util.PathMatcher;
 import io.micronaut.core.util.StringUtils;
+import io.micronaut.core.util.SupplierUtil;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.ResponseFilter;
@@ -26,6 +27,7 @@ import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.web.router.RouteAttributes;
 import jakarta.inject.Singleton;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * Records {@code http.server.requests} for requests that the gate answers. The filter of
@@ -97,12 +99,16 @@ final class GateAnswerMetrics implements VerdictListener {
         || RouteAttributes.getException(response).orElse(null) instanceof CallAbandonedException;
   }
 
-  /** The method of the filter that records a response. */
-  private record Recorder<T>(
-      BeanContext beans, BeanDefinition<T> filter, ExecutableMethod<T, ?> method) {
+  /**
+   * The method of the filter that records a response.
+   *
+   * @param filter remembers the bean: asked for again while a context ends, it would be created
+   *     again, with another registry
+   */
+  private record Recorder<T>(Supplier<T> filter, ExecutableMethod<T, ?> method) {
 
     void record(HttpRequest<?> request, MutableHttpResponse<?> response) {
-      method.invoke(beans.getBean(filter), request, response);
+      method.invoke(filter.get(), request, response);
     }
   }
 
@@ -121,7 +127,7 @@ final class GateAnswerMetrics implements VerdictListener {
   private static <T> Optional<Recorder<T>> recorder(BeanContext beans, BeanDefinition<T> filter) {
     return filter.getExecutableMethods().stream()
         .filter(method -> method.hasAnnotation(ResponseFilter.class) && takesBoth(method))
-        .map(method -> new Recorder<>(beans, filter, method))
+        .map(method -> new Recorder<>(SupplierUtil.memoized(() -> beans.getBean(filter)), method))
         .findFirst();
   }
 
