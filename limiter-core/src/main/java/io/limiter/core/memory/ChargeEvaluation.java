@@ -36,46 +36,21 @@ class ChargeEvaluation {
    */
   private final long[] found;
 
-  /** The cells that were read. They are immutable, and evaluated again when a verdict is read. */
   private Cell[] cells;
+
+  /** The numbers that were read, which are evaluated again when a verdict is read. */
+  private long[] numbers;
 
   private @Nullable BanEvaluation ban;
   private boolean kept = true;
   private boolean admits;
   private long nowMicros;
 
-  private ChargeEvaluation(Charge charge, @Nullable ChargeEvaluation next) {
+  ChargeEvaluation(Charge charge, @Nullable ChargeEvaluation next) {
     this.charge = charge;
     this.next = next;
     this.found =
         charge.stack().logs() > 0 ? new long[1 + 2 * charge.stack().rules().size()] : NOTHING;
-  }
-
-  static ChargeEvaluation of(Charge charge, @Nullable ChargeEvaluation next) {
-    return charge.stack().custom()
-        ? new OfCustomRules(charge, next)
-        : new ChargeEvaluation(charge, next);
-  }
-
-  /** The evaluation under rules with a custom algorithm, which is asked once. */
-  private static final class OfCustomRules extends ChargeEvaluation {
-
-    private final @Nullable CellReadout[] readouts;
-
-    OfCustomRules(Charge charge, @Nullable ChargeEvaluation next) {
-      super(charge, next);
-      this.readouts = new CellReadout[charge.stack().cells()];
-    }
-
-    @Override
-    CellReadout readout(int cell, Mode mode) {
-      CellReadout known = readouts[cell];
-      if (known == null) {
-        known = super.readout(cell, mode);
-        readouts[cell] = known;
-      }
-      return known;
-    }
   }
 
   /** The evaluation of units that are taken in advance. */
@@ -111,11 +86,8 @@ class ChargeEvaluation {
     return charge.stack();
   }
 
-  CellReadout readout(int cell, Mode mode) {
-    Rule rule = stack().cellRule(cell);
-    return leaseMicros() > 0
-        ? cells[cell].lease(rule, nowMicros, charge.cost(), leaseMicros())
-        : cells[cell].read(rule, nowMicros, charge.cost(), mode);
+  private CellReadout readout(int cell, Mode mode) {
+    return cells[cell].read(numbers, nowMicros, charge.cost(), mode, leaseMicros());
   }
 
   long remainingBefore(int rule, Mode mode) {
@@ -181,6 +153,7 @@ class ChargeEvaluation {
     }
     boolean passes = found.length == 0 || readLog(mode);
     cells = log.cells(stack());
+    numbers = log.numbers(cells);
     for (int c = 0; c < cells.length; c++) {
       passes &= readout(c, mode).admits() || mode == Mode.RECORD;
     }
@@ -242,16 +215,16 @@ class ChargeEvaluation {
       return;
     }
     writeBan();
-    Cell[] taken = new Cell[cells.length];
-    for (int c = 0; c < taken.length; c++) {
-      taken[c] = readout(c, mode).taken();
+    long[] taken = cells.length == 0 ? numbers : numbers.clone();
+    for (int c = 0; c < cells.length; c++) {
+      readout(c, mode).take(taken);
     }
     write(taken, clockMicros);
     log.taken(clockMicros);
   }
 
-  /** Writes the units to the log, and the cells with them. */
-  private void write(Cell[] taken, long clockMicros) {
+  /** Writes the units to the log, and the numbers with them. */
+  private void write(long[] counted, long clockMicros) {
     log.table().keep(log);
     if (found.length > 0) {
       var unused =
@@ -262,8 +235,8 @@ class ChargeEvaluation {
               stack().kept(),
               stack().horizonMicros());
     }
-    if (taken.length > 0) {
-      log.remember(taken, nowMicros, stack().banMicros());
+    if (cells.length > 0) {
+      log.remember(stack(), cells, counted, nowMicros);
     }
     log.wrote(nowMicros, nowMicros - clockMicros);
   }
@@ -272,9 +245,9 @@ class ChargeEvaluation {
   void record(long thenMicros) {
     long atMicros = log.notBeforeLastWrite(thenMicros);
     var unused = read(atMicros, Mode.RECORD);
-    Cell[] recorded = new Cell[cells.length];
-    for (int c = 0; c < recorded.length; c++) {
-      recorded[c] = cells[c].recorded(stack().cellRule(c), nowMicros, charge.cost());
+    long[] recorded = numbers.clone();
+    for (Cell cell : cells) {
+      cell.record(recorded, nowMicros, charge.cost());
     }
     write(recorded, atMicros);
   }
@@ -289,17 +262,17 @@ class ChargeEvaluation {
       return;
     }
     writeBan();
-    Cell[] after = cells;
+    long[] after = numbers;
     for (int c = 0; c < cells.length && leaseMicros() == 0; c++) {
-      Cell denied = readout(c, Mode.ACQUIRE).denied(cells[c]);
-      if (denied != cells[c]) {
-        after = after == cells ? cells.clone() : after;
-        after[c] = denied;
+      CellReadout readout = readout(c, Mode.ACQUIRE);
+      if (readout.starts()) {
+        after = after == numbers ? numbers.clone() : after;
+        readout.start(after);
       }
     }
-    if (after != cells) {
+    if (after != numbers) {
       log.table().keep(log);
-      log.remember(after, nowMicros, stack().banMicros());
+      log.remember(stack(), cells, after, nowMicros);
       log.wrote(nowMicros, nowMicros - clockMicros);
     } else {
       log.shiftTo(nowMicros - clockMicros);
@@ -315,9 +288,10 @@ class ChargeEvaluation {
   /** For how long the units of a lease may be spent. */
   long spendableMicros() {
     long micros = leaseMicros();
+    long[] taken = numbers.clone();
     for (int c = 0; c < cells.length; c++) {
-      Cell taken = readout(c, Mode.ACQUIRE).taken();
-      micros = Math.min(micros, taken.spendableUntilMicros(nowMicros) - nowMicros);
+      readout(c, Mode.ACQUIRE).take(taken);
+      micros = Math.min(micros, cells[c].spendableUntilMicros(taken, nowMicros) - nowMicros);
     }
     return micros;
   }
@@ -343,11 +317,11 @@ class ChargeEvaluation {
         found.length > 0
             ? from.giveBack(nowMicros + aheadMicros(), Math.max(0, loggedUnits() - lower))
             : 0;
-    if (from.hasCellsSince(nowMicros)) {
+    if (from.hasNumbersSince(nowMicros)) {
       long laterMicros = from.nowMicros(atMicros);
       given = Math.max(given, giveBack(from.lowered(), lower, before, mode, laterMicros));
     }
-    if (from.size() == 0 && !from.hasCells()) {
+    if (from.size() == 0 && !from.hasNumbers()) {
       from.table().remove(from.key());
     }
     return given;
@@ -356,24 +330,22 @@ class ChargeEvaluation {
   /**
    * Gives back the units that the cells took, except {@code lower}.
    *
-   * @param lowered the cells that are stored, which are replaced
+   * @param lowered the numbers that are stored
    * @return the largest number of units given back to any cell that still had some
    */
-  private int giveBack(Cell[] lowered, int lower, int before, Mode mode, long laterMicros) {
+  private int giveBack(long[] lowered, int lower, int before, Mode mode, long laterMicros) {
     long departureParts = 0;
-    for (int c = 0; c < lowered.length; c++) {
+    for (int c = 0; c < cells.length; c++) {
       departureParts = Math.max(departureParts, readout(c, mode).departureParts());
     }
     int most = 0;
-    for (int c = 0; c < lowered.length; c++) {
+    for (int c = 0; c < cells.length; c++) {
       int took = (int) readout(c, mode).units();
       int units = took - lower;
-      Cell cell = lowered[c];
-      if (units > 0) {
-        lowered[c] =
-            cell.giveBack(
-                stack().cellRule(c), nowMicros, units, took - before, departureParts, laterMicros);
-        most = lowered[c] == cell ? most : Math.max(most, units);
+      if (units > 0
+          && cells[c].giveBack(
+              lowered, nowMicros, units, took - before, departureParts, laterMicros)) {
+        most = Math.max(most, units);
       }
     }
     return most;

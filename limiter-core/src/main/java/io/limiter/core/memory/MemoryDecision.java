@@ -59,7 +59,7 @@ final class MemoryDecision extends AtMostOnceReservation
 
   private static ChargeEvaluation evaluations(LimitRequest request, int from) {
     boolean last = from + 1 == request.size();
-    return ChargeEvaluation.of(request.charge(from), last ? null : evaluations(request, from + 1));
+    return new ChargeEvaluation(request.charge(from), last ? null : evaluations(request, from + 1));
   }
 
   /** Takes the units of the only charge in advance. */
@@ -152,7 +152,7 @@ final class MemoryDecision extends AtMostOnceReservation
 
   /** Records past units, unless there is no room for the key. */
   private void record(PastCharge past, long clockMicros) {
-    ChargeEvaluation evaluation = ChargeEvaluation.of(past.charge(), null);
+    ChargeEvaluation evaluation = new ChargeEvaluation(past.charge(), null);
     long thenMicros = clockMicros - MICROSECONDS.convert(past.age());
     // What has expired since then may not have expired at that time.
     if (evaluation.find(stripes.of(past.charge().key()), thenMicros)) {

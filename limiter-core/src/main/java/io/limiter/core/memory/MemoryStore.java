@@ -263,13 +263,13 @@ public final class MemoryStore implements LimitStore {
         }
       }
       if (stack.cells() > 0) {
-        log.remember(cells(), decidedMicros, stack.banMicros());
+        count(log);
       }
       if (newestMicros == Long.MIN_VALUE) {
         return false;
       }
       log.wrote(newestMicros, 0);
-      return log.size() > 0 || log.hasCells();
+      return log.size() > 0 || log.hasNumbers();
     }
 
     /** The units of the log, by their current age. */
@@ -311,31 +311,31 @@ public final class MemoryStore implements LimitStore {
       return Math.max(0, rules.get(rule).capacity() - known.rules().get(rule).remaining());
     }
 
-    private Cell[] cells() {
-      Cell[] cells = new Cell[stack.cells()];
+    /** Sets the numbers of the rules without a log. */
+    private void count(UnitLog log) {
+      Cell[] cells = log.cells(stack);
+      long[] numbers = Cell.unused(cells);
       for (int r = 0; r < rules.size(); r++) {
         if (stack.isLog(r)) {
           continue;
         }
-        Rule rule = rules.get(r);
-        Cell cell = Cell.unused(rule);
+        Cell cell = cells[stack.cellIndex(r)];
         if (!known.rules().isEmpty() && used(r) > 0) {
           RuleUse use = known.rules().get(r);
-          cell =
-              cell.used(
-                  rule, used(r), decidedMicros, use.returnsAfterMicros(), use.resetsAfterMicros());
+          cell.use(
+              numbers, used(r), decidedMicros, use.returnsAfterMicros(), use.resetsAfterMicros());
         }
         for (PastUnits some : known.since()) {
           long atMicros = Math.max(decidedMicros, clockMicros - some.ageMicros());
-          cell =
-              atMicros > decidedMicros
-                  ? cell.recorded(rule, atMicros, some.units())
-                  : cell.withEarlier(rule, decidedMicros, some.units());
+          if (atMicros > decidedMicros) {
+            cell.record(numbers, atMicros, some.units());
+          } else {
+            cell.recordEarlier(numbers, decidedMicros, some.units());
+          }
           newestMicros = Math.max(newestMicros, atMicros);
         }
-        cells[stack.cellIndex(r)] = cell;
       }
-      return cells;
+      log.remember(stack, cells, numbers, decidedMicros);
     }
   }
 }

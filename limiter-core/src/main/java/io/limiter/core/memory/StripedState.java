@@ -4,6 +4,9 @@ package io.limiter.core.memory;
 import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
 import io.limiter.core.memory.UnitLog.LogTable;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.state.Cell;
+import io.limiter.core.util.BoundedCache;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
@@ -21,6 +24,9 @@ final class StripedState {
   /** A stripe of fewer keys would overflow by chance long before the others are full. */
   private static final int MIN_KEYS = 256;
 
+  /** The most stacks whose cells are kept: some for each policy, tier and override. */
+  private static final int MAX_STACKS = 4_096;
+
   private final Stripe[] stripes;
   private final LongSupplier clockMicros;
   private final int capacity;
@@ -31,9 +37,10 @@ final class StripedState {
     this.capacity = capacity;
     this.clockMicros = clockMicros;
     this.stripes = new Stripe[count];
+    BoundedCache<RuleStack, Cell[]> cells = new BoundedCache<>(MAX_STACKS, Cell::of);
     for (int i = 0; i < count; i++) {
       long share = (i + 1L) * capacity / count - (long) i * capacity / count;
-      stripes[i] = new Stripe(1L << i, (int) share, graceMicros);
+      stripes[i] = new Stripe(1L << i, (int) share, graceMicros, cells);
     }
   }
 
@@ -100,10 +107,10 @@ final class StripedState {
 
     final LogTable overflows;
 
-    Stripe(long bit, int capacity, long graceMicros) {
-      super(capacity, graceMicros);
+    Stripe(long bit, int capacity, long graceMicros, BoundedCache<RuleStack, Cell[]> cells) {
+      super(capacity, graceMicros, cells);
       this.bit = bit;
-      this.overflows = new LogTable(MAX_OVERFLOWS, graceMicros);
+      this.overflows = new LogTable(MAX_OVERFLOWS, graceMicros, cells);
     }
 
     void lock() {

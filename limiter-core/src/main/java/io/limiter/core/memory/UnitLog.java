@@ -5,6 +5,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
+import io.limiter.core.util.BoundedCache;
 import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +21,6 @@ final class UnitLog {
   private static final long UNKNOWN = Long.MAX_VALUE;
   private static final int SMALLEST_RING = 4;
   private static final long[] NO_RING = {};
-  private static final Cell[] NO_CELLS = {};
 
   private final LogTable table;
 
@@ -33,13 +33,20 @@ final class UnitLog {
   /** Whether the table holds it. */
   private boolean isKept;
 
-  /** By {@link RuleStack#cellIndex}; null without such rules. */
-  private Cell @Nullable [] cells;
+  /** The rules under which the numbers were written; null before. */
+  private @Nullable RuleStack stack;
 
-  /** When the first cell was written: units taken earlier are not in the cells. */
+  private Cell[] cells = {};
+
+  /**
+   * The numbers of the cells; null without any. The array is replaced and never modified, since
+   * decisions read it later.
+   */
+  private long @Nullable [] numbers;
+
+  /** When the first number was written: units taken earlier are not in the numbers. */
   private long bornMicros;
 
-  private long longerMicros;
   private BanState ban = BanState.NONE;
 
   /** The rule of the ban when it was written; null if this is no ban. */
@@ -111,44 +118,42 @@ final class UnitLog {
     return written ? Math.max(thenMicros, timeMicros - shiftMicros) : thenMicros;
   }
 
-  /** The cells of rules without a log; not to be modified. */
-  Cell[] cells(RuleStack stack) {
-    if (cells != null || stack.cells() == 0) {
-      return cells == null ? NO_CELLS : cells;
-    }
-    Cell[] unused = new Cell[stack.cells()];
-    Arrays.setAll(unused, c -> Cell.unused(stack.cellRule(c)));
-    return unused;
+  /** The cells of a stack that shares this state. */
+  Cell[] cells(RuleStack other) {
+    return other.equals(stack) ? cells : table.cells.get(other);
   }
 
-  boolean hasCells() {
-    return cells != null;
+  /** The numbers of these cells; not to be modified. */
+  long[] numbers(Cell[] of) {
+    return numbers == null ? Cell.unused(of) : numbers;
   }
 
-  /** Whether units of this time may be in the cells. */
-  boolean hasCellsSince(long stampMicros) {
-    return cells != null && stampMicros - bornMicros >= 0;
+  boolean hasNumbers() {
+    return numbers != null;
+  }
+
+  /** Whether units of this time may be in the numbers. */
+  boolean hasNumbersSince(long stampMicros) {
+    return numbers != null && stampMicros - bornMicros >= 0;
   }
 
   /**
-   * Replaces the cells with a copy and returns it. Units that are given back do not make the cells
-   * expire sooner.
+   * Replaces the numbers with a copy and returns it. Units that are given back do not make the
+   * state expire sooner.
    */
-  Cell[] lowered() {
+  long[] lowered() {
     long unused = neededUntilMicros();
-    Cell[] copy = Objects.requireNonNull(cells).clone();
-    cells = copy;
+    long[] copy = Objects.requireNonNull(numbers).clone();
+    numbers = copy;
     return copy;
   }
 
-  /**
-   * @param counted the cells; the array is kept
-   * @param longer see {@link RuleStack#banMicros}
-   */
-  void remember(Cell[] counted, long nowMicros, long longer) {
-    bornMicros = cells == null ? nowMicros : bornMicros;
-    cells = counted;
-    longerMicros = longer;
+  /** Keeps the numbers that rules have counted. */
+  void remember(RuleStack counting, Cell[] of, long[] counted, long nowMicros) {
+    bornMicros = numbers == null ? nowMicros : bornMicros;
+    stack = counting;
+    cells = of;
+    numbers = counted;
     neededUntilMicros = UNKNOWN;
   }
 
@@ -218,19 +223,19 @@ final class UnitLog {
     }
     long sinceWrite = clockMicros + shiftMicros - timeMicros;
     return (size == 0 || clockMicros + shiftMicros - newestMicros() - horizonMicros >= graceMicros)
-        && (cells == null
+        && (numbers == null
             || (sinceWrite >= graceMicros
                 && clockMicros + shiftMicros - neededUntilMicros() >= graceMicros))
         && (bannedBy == null || clockMicros - ban.neededUntilMicros(bannedBy) >= graceMicros);
   }
 
-  /** The time until which the cells are needed; not before the last write. */
+  /** The time until which the numbers are needed; not before the last write. */
   private long neededUntilMicros() {
-    Cell[] counted = cells;
-    if (neededUntilMicros == UNKNOWN && counted != null) {
+    if (neededUntilMicros == UNKNOWN && numbers != null && stack != null) {
       neededUntilMicros = timeMicros;
-      for (Cell cell : counted) {
-        neededUntilMicros = Math.max(neededUntilMicros, cell.neededUntilMicros() + longerMicros);
+      for (Cell cell : cells) {
+        neededUntilMicros =
+            Math.max(neededUntilMicros, cell.neededUntilMicros(numbers) + stack.banMicros());
       }
     }
     return neededUntilMicros;
@@ -310,8 +315,8 @@ final class UnitLog {
   public String toString() {
     long[] stamps = new long[size];
     Arrays.setAll(stamps, this::stampMicros);
-    return "UnitLog[stamps=%s, cells=%s, time=%s, shift=%s, ban=%s]"
-        .formatted(Arrays.toString(stamps), Arrays.toString(cells), timeMicros, shiftMicros, ban);
+    return "UnitLog[stamps=%s, numbers=%s, time=%s, shift=%s, ban=%s]"
+        .formatted(Arrays.toString(stamps), Arrays.toString(numbers), timeMicros, shiftMicros, ban);
   }
 
   /**
@@ -337,6 +342,9 @@ final class UnitLog {
     private final int capacity;
     private final long graceMicros;
 
+    /** The cells of each stack, which all its subjects share. */
+    private final BoundedCache<RuleStack, Cell[]> cells;
+
     /** The logs that were found: each eighth of these calls inspects a bucket. */
     private int found;
 
@@ -346,10 +354,12 @@ final class UnitLog {
     /**
      * @param capacity the most logs; check {@link #full} before adding one
      * @param graceMicros how long an expired log is kept
+     * @param cells the cells of each stack, which all its subjects share
      */
-    LogTable(int capacity, long graceMicros) {
+    LogTable(int capacity, long graceMicros, BoundedCache<RuleStack, Cell[]> cells) {
       this.capacity = capacity;
       this.graceMicros = graceMicros;
+      this.cells = cells;
     }
 
     /** The log of a key; null if it has expired. */

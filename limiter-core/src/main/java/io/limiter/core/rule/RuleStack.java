@@ -563,7 +563,7 @@ public final class RuleStack {
   }
 
   @Override
-  public boolean equals(Object other) {
+  public boolean equals(@Nullable Object other) {
     return this == other
         || (other instanceof RuleStack stack
             && hash == stack.hash

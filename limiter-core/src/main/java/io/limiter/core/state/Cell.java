@@ -1,33 +1,189 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
-import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.Mode;
 import java.util.Arrays;
 
 /**
- * The state of one rule that keeps numbers instead of a log. Immutable: an admitted call replaces
- * it by another. Times are microseconds on the clock of the key.
+ * The numbers that one rule keeps instead of a log: their place in the state of its stack, and
+ * their arithmetic. The state is one array with the numbers of all these rules; memory keeps the
+ * numbers that a Redis script stores, and stacks of one {@linkplain RuleStack#name() name} have the
+ * same places. A cell itself is immutable and serves all subjects. Times are microseconds on the
+ * clock of the key.
  */
-public interface Cell {
+public abstract class Cell {
 
-  /** The number of bits for a number of departures; a script stores three such numbers as one. */
-  int GAP_BITS = 17;
+  private static final Cell[] NONE = {};
 
-  /** The cell of a rule that is fully replenished. */
-  static Cell unused(Rule rule) {
-    for (CellAlgorithm algorithm : CellAlgorithm.ALL) {
-      Cell cell = algorithm.unused(rule);
-      if (cell != null) {
-        return cell;
-      }
+  /** The index of the first of its numbers. */
+  final int at;
+
+  private final CellAlgorithm algorithm;
+  private final int size;
+
+  Cell(int at, CellAlgorithm algorithm, int size) {
+    this.at = at;
+    this.algorithm = algorithm;
+    this.size = size;
+  }
+
+  /** The cells of a stack, by {@link RuleStack#cellIndex}. */
+  public static Cell[] of(RuleStack stack) {
+    if (stack.cells() == 0) {
+      return NONE;
     }
-    throw new IllegalArgumentException("A log has no cell: " + rule);
+    Cell[] cells = new Cell[stack.cells()];
+    int at = 0;
+    for (int c = 0; c < cells.length; c++) {
+      cells[c] = CellAlgorithm.cell(stack.cellRule(c), at);
+      at += cells[c].size;
+    }
+    return cells;
+  }
+
+  /** The state of rules that are fully replenished. */
+  public static long[] unused(Cell[] cells) {
+    long[] state = new long[length(cells)];
+    for (Cell cell : cells) {
+      cell.clear(state);
+    }
+    return state;
+  }
+
+  /** The number of values of all cells of a stack. */
+  public static int length(Cell[] cells) {
+    return cells.length == 0 ? 0 : cells[cells.length - 1].at + cells[cells.length - 1].size;
+  }
+
+  public final CellAlgorithm algorithm() {
+    return algorithm;
+  }
+
+  /** The index of the first of its numbers. */
+  public final int at() {
+    return at;
+  }
+
+  /** The number of its values. */
+  public final int size() {
+    return size;
+  }
+
+  /** The numbers for the script of its algorithm, which describes them, by the wall clock. */
+  public abstract double[] plan(long wallMicros);
+
+  /** Whether the {@link #plan} changes with the wall clock. */
+  public boolean isZoned() {
+    return false;
+  }
+
+  /** How long the numbers are needed after they were written, if calls cost 1. */
+  public abstract long memoryMicros();
+
+  /** Sets the numbers to those of a rule that is fully replenished. */
+  void clear(long[] state) {
+    Arrays.fill(state, at, at + size, 0);
   }
 
   /**
-   * Converts stored parts to those of another rule of the same shape. Whole tokens, or whole
-   * microseconds, stay whole; the rest is rounded up.
+   * Sets the numbers to those that a script stores. What this library cannot have written counts as
+   * 0.
+   *
+   * @param numbers those of all cells; the first of a cell is a time, and 0 if the rule is fully
+   *     replenished
+   * @param nowMicros the time of the key
+   */
+  public final void set(long[] state, double[] numbers, long nowMicros) {
+    double first = numbers[at];
+    if (!(first > 0 && first <= nowMicros)) {
+      clear(state);
+      return;
+    }
+    state[at] = (long) first;
+    for (int i = at + 1; i < at + size; i++) {
+      state[i] = number(numbers[i]);
+    }
+    repair(state);
+  }
+
+  /** Corrects numbers that a script stores, if there is anything to correct. */
+  void repair(long[] state) {}
+
+  /** A number after the first, as the state holds it. */
+  long number(double stored) {
+    return stored < 0x1p53 ? (long) Math.max(0, stored) : 0;
+  }
+
+  /**
+   * Sets the numbers by a verdict of another store.
+   *
+   * @param used units that are used
+   * @param nowMicros the time of the key
+   * @param returnsAfterMicros the time until the first units come back
+   * @param resetsAfterMicros the time until the rule is fully replenished
+   */
+  public void use(
+      long[] state, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
+    clear(state);
+    int units = (int) Math.min(Integer.MAX_VALUE, used);
+    read(state, nowMicros, units, Mode.RECORD, 0).take(state);
+  }
+
+  /**
+   * Evaluates the numbers for one call.
+   *
+   * @param leaseMicros for how long the units may be spent; 0 if the call takes no lease
+   */
+  public abstract CellReadout read(
+      long[] state, long nowMicros, int cost, Mode mode, long leaseMicros);
+
+  /**
+   * When the period ends in which units were taken: a lease ends with it, so that no unit is spent
+   * in a period that does not count it. {@link Long#MAX_VALUE} without periods.
+   *
+   * @param state that in which they are taken
+   * @param nowMicros when they were taken
+   */
+  public long spendableUntilMicros(long[] state, long nowMicros) {
+    return Long.MAX_VALUE;
+  }
+
+  /** Adds units that another store took earlier, up to the rule's limit. */
+  public void record(long[] state, long atMicros, int units) {
+    read(state, atMicros, units, Mode.RECORD, 0).take(state);
+  }
+
+  /**
+   * Adds units that were taken before a verdict arrived, from which {@link #use} has set the
+   * numbers. They may be among the used ones, or younger.
+   *
+   * @param verdictMicros when it arrived
+   */
+  public void recordEarlier(long[] state, long verdictMicros, int units) {
+    record(state, verdictMicros, units);
+  }
+
+  /**
+   * Removes some or all units that a call took under this rule, as far as they are still counted
+   * and have not come back with time. Units of other calls are assumed to have come back first. A
+   * call that may still be waiting gives up its departure if it gives back all its units.
+   *
+   * @param stampMicros when the call was admitted
+   * @param taken all units that the call took, {@code units} or more
+   * @param departureParts see {@link CellReadout#departureParts}
+   * @param nowMicros the time of the key
+   * @return whether anything changed
+   */
+  public abstract boolean giveBack(
+      long[] state, long stampMicros, int units, int taken, long departureParts, long nowMicros);
+
+  /** The time from which the rule is fully replenished, unless rules change. */
+  public abstract long neededUntilMicros(long[] state);
+
+  /**
+   * Converts parts to those of another rule of the same shape. Whole tokens, or whole microseconds,
+   * stay whole; the rest is rounded up.
    *
    * @param scale parts of one token or microsecond in which {@code parts} is given; less than 1 if
    *     it was not written by this library
@@ -43,132 +199,6 @@ public interface Cell {
     double rest = Math.ceil((double) (parts - whole * scale) * (double) wanted / (double) scale);
     return (long) Math.min((double) whole * (double) wanted + rest, 0x1p53 - 1);
   }
-
-  /** An invalid number was not written by this library, and counts as 0. */
-  static long units(double number) {
-    return number < 0x1p53 ? (long) Math.max(0, number) : 0;
-  }
-
-  /** The algorithm of its rule. */
-  CellAlgorithm algorithm();
-
-  /**
-   * The numbers for the script of its algorithm, which describes them.
-   *
-   * @param rule a rule of this cell's shape
-   * @param wallMicros the wall clock
-   */
-  double[] plan(Rule rule, long wallMicros);
-
-  /** Whether the {@link #plan} changes with the wall clock. */
-  default boolean isZoned() {
-    return false;
-  }
-
-  /** How long a cell is needed after it was written, if calls cost 1. */
-  long memoryMicros();
-
-  /**
-   * Creates a cell from the values that a Redis script stores, for a rule of which this is the
-   * unused cell.
-   *
-   * @param nowMicros the time of the key; an aligned window is the one that contains it
-   * @param numbers the first is a time, and 0 if the rule is fully replenished
-   */
-  default Cell stored(long nowMicros, double[] numbers) {
-    return numbers[0] > 0 && numbers[0] <= nowMicros
-        ? withNumbers((long) numbers[0], numbers, nowMicros)
-        : this;
-  }
-
-  /**
-   * Returns this unused cell with stored values.
-   *
-   * @param firstMicros the first of the numbers, a time that is not in the future
-   */
-  Cell withNumbers(long firstMicros, double[] numbers, long nowMicros);
-
-  /**
-   * Creates a cell from a verdict of another store, for a rule of which this is the unused cell.
-   *
-   * @param used units that are used
-   * @param nowMicros the time of the key
-   * @param returnsAfterMicros the time until the first units come back
-   * @param resetsAfterMicros the time until the rule is fully replenished
-   */
-  default Cell used(
-      Rule rule, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
-    int units = (int) Math.min(Integer.MAX_VALUE, used);
-    return read(rule, nowMicros, units, Mode.RECORD).taken();
-  }
-
-  /** The number of values that a script stores. */
-  default int size() {
-    return 2;
-  }
-
-  /** Returns the same values under another rule of this shape. */
-  default Cell under(Rule rule) {
-    return this;
-  }
-
-  /** Evaluates the cell for one call, under a rule of its shape. */
-  CellReadout read(Rule rule, long nowMicros, int cost, Mode mode);
-
-  /**
-   * Evaluates the cell for units of a lease: they are taken now, and may be spent until later.
-   *
-   * @param leaseMicros how much later, or until {@link #spendableUntilMicros} if that is earlier
-   */
-  default CellReadout lease(Rule rule, long nowMicros, int units, long leaseMicros) {
-    return read(rule, nowMicros, units, Mode.ACQUIRE);
-  }
-
-  /**
-   * When the period ends in which the units of this cell were taken: a lease ends with it, so that
-   * no unit is spent in a period that does not count it. {@link Long#MAX_VALUE} without periods.
-   *
-   * @param nowMicros when they were taken
-   */
-  default long spendableUntilMicros(long nowMicros) {
-    return Long.MAX_VALUE;
-  }
-
-  /**
-   * Returns this cell, which {@link #used} created, with units that were taken before the verdict
-   * arrived. They may be among the used ones, or younger.
-   *
-   * @param verdictMicros when it arrived
-   */
-  default Cell withEarlier(Rule rule, long verdictMicros, int units) {
-    return recorded(rule, verdictMicros, units);
-  }
-
-  /**
-   * Returns this cell with units that another store took earlier in place of this one, up to the
-   * rule's limit.
-   */
-  default Cell recorded(Rule rule, long atMicros, int units) {
-    return read(rule, atMicros, units, Mode.RECORD).taken();
-  }
-
-  /**
-   * Returns this cell without some or all units that a call took, as far as they are still in it
-   * and have not come back with time. Units of other calls are assumed to have come back first. A
-   * call that may still be waiting gives up its departure if it gives back all its units. Returns
-   * this same object if nothing changes.
-   *
-   * @param rule the rule under which the units were taken, one of this cell's shape
-   * @param stampMicros when the call was admitted
-   * @param taken all units that the call took, {@code units} or more
-   * @param departureParts see {@link CellReadout#departureParts}
-   * @param nowMicros the time of the key
-   */
-  Cell giveBack(
-      Rule rule, long stampMicros, int units, int taken, long departureParts, long nowMicros);
-
-  /** The time from which the rule is fully replenished, unless rules change. */
-  long neededUntilMicros();
 
   /** Numbers for a script. */
   static double[] doubles(long... numbers) {

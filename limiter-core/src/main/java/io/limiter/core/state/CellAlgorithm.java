@@ -2,45 +2,58 @@
 package io.limiter.core.state;
 
 import io.limiter.core.rule.CustomAlgorithm;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.TokenBucketRule;
 import java.util.Optional;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The algorithms of rules that keep numbers instead of a log: for each one its {@link Cell} and its
- * part of the Redis scripts. Scripts try them in this order, so the most used ones come first.
+ * The algorithms of rules that keep numbers instead of a log: for each one its part of the Redis
+ * scripts. Scripts try them in this order, so the most used ones come first.
  */
 public enum CellAlgorithm {
-  TOKEN_BUCKET(4, "token-bucket", GreedyCell::unused),
-  FIXED_WINDOW(2, "fixed-window", WindowCell::unused),
-  ALIGNED_WINDOW(3, "fixed-window", WindowCell::unused),
-  CALENDAR_WINDOW(7, "fixed-window", WindowCell::unused),
-  ANCHORED_WINDOW(8, "fixed-window", WindowCell::unused),
-  SLIDING_COUNTER(1, "sliding-counter", CounterCell::unused),
-  INTERVAL_BUCKET(5, "interval-bucket", IntervalCell::unused),
-  LEAKY_BUCKET(6, "leaky-bucket", LeakyCell::unused),
+  TOKEN_BUCKET(4, "token-bucket"),
+  FIXED_WINDOW(2, "fixed-window"),
+  ALIGNED_WINDOW(3, "fixed-window"),
+  CALENDAR_WINDOW(7, "fixed-window"),
+  ANCHORED_WINDOW(8, "fixed-window"),
+  SLIDING_COUNTER(1, "sliding-counter"),
+  INTERVAL_BUCKET(5, "interval-bucket"),
+  LEAKY_BUCKET(6, "leaky-bucket"),
 
   /** The first {@link CustomAlgorithm}; the others have the numbers that follow. */
-  CUSTOM(64, null, CustomCell::unused);
-
-  static final CellAlgorithm[] ALL = values();
+  CUSTOM(64, null);
 
   private final int number;
   private final @Nullable String script;
 
-  @SuppressWarnings("ImmutableEnumChecker") // a method reference
-  private final Function<Rule, @Nullable Cell> unused;
-
-  CellAlgorithm(int number, @Nullable String script, Function<Rule, @Nullable Cell> unused) {
+  CellAlgorithm(int number, @Nullable String script) {
     this.number = number;
     this.script = script;
-    this.unused = unused;
   }
 
-  /** The cell of a rule that is fully replenished; null if the rule has another algorithm. */
-  @Nullable Cell unused(Rule rule) {
-    return unused.apply(rule);
+  /** The cell of a rule, whose numbers begin at this index. */
+  static Cell cell(Rule rule, int at) {
+    if (rule instanceof TokenBucketRule bucket) {
+      return bucket.greedy() ? new GreedyCell(bucket, at) : new IntervalCell(bucket, at);
+    }
+    if (rule instanceof FixedWindowRule window) {
+      return new WindowCell(window, at);
+    }
+    if (rule instanceof SlidingWindowCounterRule counter) {
+      return new CounterCell(counter, at);
+    }
+    if (rule instanceof LeakyBucketRule bucket) {
+      return new LeakyCell(bucket, at);
+    }
+    if (rule instanceof CustomRule custom) {
+      return new CustomCell(custom, at);
+    }
+    throw new IllegalArgumentException("A log has no cell: " + rule);
   }
 
   /**

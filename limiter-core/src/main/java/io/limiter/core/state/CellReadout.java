@@ -6,7 +6,7 @@ import io.limiter.core.store.Mode;
 
 /**
  * The evaluation of one call by one rule that keeps numbers. It is created under the lock and read
- * after it: later changes to the cell do not affect it.
+ * after it: later changes to the state do not affect it.
  */
 public interface CellReadout {
 
@@ -41,16 +41,16 @@ public interface CellReadout {
     return 0;
   }
 
-  /** The cell if the call is admitted. */
-  Cell taken();
+  /** Writes the numbers after the call if it is admitted. */
+  void take(long[] state);
 
-  /**
-   * The cell if the call is denied: the same object that was read, unless time has to start for a
-   * new subject.
-   */
-  default Cell denied(Cell read) {
-    return read;
+  /** Whether time starts for a new subject with this call, though it is denied. */
+  default boolean starts() {
+    return false;
   }
+
+  /** Writes the numbers of a subject for which time {@link #starts}. */
+  default void start(long[] state) {}
 
   /**
    * The evaluation for the algorithms of this library: it is computed from the current numbers,
@@ -87,12 +87,12 @@ public interface CellReadout {
     /** Time until the rule is fully replenished, once {@code taken} more are used. */
     abstract long microsUntilReplenished(long taken);
 
-    /** The cell, once {@code taken} more units are used. */
-    abstract Cell with(long taken);
+    /** Writes the numbers once {@code taken} more units are used. */
+    abstract void write(long[] state, long taken);
 
-    /** Whether the call is denied, and would pass after some time. */
-    final boolean waits() {
-      return !admits() && cost <= count;
+    /** Whether time has not started for the subject yet. */
+    boolean isNew() {
+      return false;
     }
 
     /** A record does not count units beyond the rule's limit: no rule is ever in debt. */
@@ -119,8 +119,19 @@ public interface CellReadout {
     }
 
     @Override
-    public final Cell taken() {
-      return with(units());
+    public final void take(long[] state) {
+      write(state, units());
+    }
+
+    /** Otherwise a subject with fewer initial tokens than it needs would never get more. */
+    @Override
+    public final boolean starts() {
+      return isNew() && !admits() && cost <= count;
+    }
+
+    @Override
+    public final void start(long[] state) {
+      write(state, 0);
     }
   }
 }

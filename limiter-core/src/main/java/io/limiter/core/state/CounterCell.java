@@ -3,56 +3,28 @@ package io.limiter.core.state;
 
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
-import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.store.Mode;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The cell of a {@link SlidingWindowCounterRule}. Windows begin at multiples of their length.
- *
- * @param startMicros the start of the current window, as of the last admitted call
- * @param current units in it
- * @param previous units in the window before it
+ * The cell of a {@link SlidingWindowCounterRule}. Windows begin at multiples of their length. Its
+ * numbers are the start of the current window, as of the last admitted call, the units in it, and
+ * those in the window before it.
  */
-record CounterCell(long windowMicros, long startMicros, long current, long previous)
-    implements Cell {
+final class CounterCell extends Cell {
 
-  static @Nullable Cell unused(Rule rule) {
-    return rule instanceof SlidingWindowCounterRule
-        ? new CounterCell(MICROSECONDS.convert(rule.window()), 0, 0, 0)
-        : null;
+  private final SlidingWindowCounterRule rule;
+  private final long windowMicros;
+
+  CounterCell(SlidingWindowCounterRule rule, int at) {
+    super(at, CellAlgorithm.SLIDING_COUNTER, 3);
+    this.rule = rule;
+    this.windowMicros = MICROSECONDS.convert(rule.window());
   }
 
   @Override
-  public CellAlgorithm algorithm() {
-    return CellAlgorithm.SLIDING_COUNTER;
-  }
-
-  @Override
-  public double[] plan(Rule planned, long wallMicros) {
-    return Cell.doubles(planned.count(), windowMicros);
-  }
-
-  @Override
-  public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
-    return new CounterCell(
-        windowMicros, firstMicros, Cell.units(numbers[1]), Cell.units(numbers[2]));
-  }
-
-  @Override
-  public Cell used(
-      Rule reading, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
-    return new CounterCell(windowMicros, beginMicros(nowMicros), used, 0);
-  }
-
-  private long beginMicros(long nowMicros) {
-    return Math.floorDiv(nowMicros, windowMicros) * windowMicros;
-  }
-
-  @Override
-  public int size() {
-    return 3;
+  public double[] plan(long wallMicros) {
+    return doubles(rule.count(), windowMicros);
   }
 
   @Override
@@ -61,11 +33,20 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
   }
 
   @Override
-  public CellReadout read(Rule rule, long nowMicros, int cost, Mode mode) {
-    CounterCell cell = at(beginMicros(nowMicros));
-    long past = nowMicros - cell.startMicros;
-    long remaining = rule.count() - cell.current - weight(cell.previous, past);
-    return new Counted(cell, rule.count(), past, cost, mode, remaining);
+  public void use(
+      long[] state, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
+    state[at] = beginMicros(nowMicros);
+    state[at + 1] = used;
+    state[at + 2] = 0;
+  }
+
+  private long beginMicros(long nowMicros) {
+    return Math.floorDiv(nowMicros, windowMicros) * windowMicros;
+  }
+
+  @Override
+  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode, long leaseMicros) {
+    return new Counted(state, nowMicros, cost, mode);
   }
 
   /**
@@ -73,17 +54,9 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
    * window has passed.
    */
   @Override
-  public Cell recorded(Rule rule, long nowMicros, int units) {
-    CounterCell cell = at(beginMicros(nowMicros));
-    long room = Math.max(0, rule.count() - cell.current);
-    return cell.with(cell.current + Math.min(units, room), cell.previous);
-  }
-
-  private CounterCell at(long beginMicros) {
-    return beginMicros == startMicros
-        ? this
-        : new CounterCell(
-            windowMicros, beginMicros, 0, beginMicros - windowMicros == startMicros ? current : 0);
+  public void record(long[] state, long atMicros, int units) {
+    Counted then = new Counted(state, atMicros, units, Mode.RECORD);
+    then.write(state, Math.min(units, Math.max(0, rule.count() - then.current)));
   }
 
   /** The units of a window that still count, {@code past} microseconds after it has ended. */
@@ -109,42 +82,47 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
   }
 
   @Override
-  public Cell giveBack(
-      Rule rule, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
-    if (stampMicros >= startMicros) {
-      return current == 0 ? this : with(Math.max(0, current - units), previous);
+  public boolean giveBack(
+      long[] state, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
+    long startMicros = state[at];
+    int window = stampMicros >= startMicros ? at + 1 : at + 2;
+    if (stampMicros < startMicros - windowMicros || state[window] == 0) {
+      return false;
     }
-    return stampMicros < startMicros - windowMicros || previous == 0
-        ? this
-        : with(current, Math.max(0, previous - units));
-  }
-
-  private CounterCell with(long nowUnits, long before) {
-    return new CounterCell(windowMicros, startMicros, nowUnits, before);
+    state[window] = Math.max(0, state[window] - units);
+    return true;
   }
 
   @Override
-  public long neededUntilMicros() {
-    return startMicros + 2 * windowMicros;
+  public long neededUntilMicros(long[] state) {
+    return state[at] + 2 * windowMicros;
   }
 
   @Override
-  public long spendableUntilMicros(long nowMicros) {
-    return startMicros + windowMicros;
+  public long spendableUntilMicros(long[] state, long nowMicros) {
+    return state[at] + windowMicros;
   }
 
-  private static final class Counted extends CellReadout.Computed {
+  private final class Counted extends CellReadout.Computed {
 
-    private final CounterCell cell;
+    private final long startMicros;
+    private final long current;
+    private final long previous;
     private final long pastMicros;
     private final long remainingBefore;
 
-    Counted(
-        CounterCell cell, long count, long pastMicros, int cost, Mode mode, long remainingBefore) {
-      super(count, cost, mode);
-      this.cell = cell;
-      this.pastMicros = pastMicros;
-      this.remainingBefore = remainingBefore;
+    Counted(long[] state, long nowMicros, int cost, Mode mode) {
+      super(rule.count(), cost, mode);
+      startMicros = beginMicros(nowMicros);
+      if (startMicros == state[at]) {
+        current = state[at + 1];
+        previous = state[at + 2];
+      } else {
+        current = 0;
+        previous = startMicros - windowMicros == state[at] ? state[at + 1] : 0;
+      }
+      pastMicros = nowMicros - startMicros;
+      remainingBefore = count - current - weight(previous, pastMicros);
     }
 
     @Override
@@ -154,33 +132,35 @@ record CounterCell(long windowMicros, long startMicros, long current, long previ
 
     @Override
     long microsUntilLeft(long wanted, long taken) {
-      long used = cell.current + taken;
+      long used = current + taken;
       long room = count - wanted;
       // Without room the window has to end; then these units may, because of rounding, count one
       // more.
       return room > used
-          ? cell.until(cell.previous, room - used) - pastMicros
-          : cell.windowMicros - pastMicros + cell.until(used, room);
+          ? until(previous, room - used) - pastMicros
+          : windowMicros - pastMicros + until(used, room);
     }
 
     @Override
     long microsUntilMore(long taken) {
-      return cell.current + taken + cell.previous == 0
-          ? cell.windowMicros
-          : microsUntilLeft(remainingBefore() - taken + 1, taken);
+      return current + taken + previous == 0
+          ? windowMicros
+          : microsUntilLeft(remainingBefore - taken + 1, taken);
     }
 
     @Override
     long microsUntilReplenished(long taken) {
-      if (cell.current + taken > 0) {
-        return 2 * cell.windowMicros - pastMicros;
+      if (current + taken > 0) {
+        return 2 * windowMicros - pastMicros;
       }
-      return cell.previous > 0 ? cell.windowMicros - pastMicros : 0;
+      return previous > 0 ? windowMicros - pastMicros : 0;
     }
 
     @Override
-    Cell with(long taken) {
-      return cell.with(cell.current + taken, cell.previous);
+    void write(long[] state, long taken) {
+      state[at] = startMicros;
+      state[at + 1] = current + taken;
+      state[at + 2] = previous;
     }
   }
 }

@@ -7,39 +7,30 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
 import java.util.Arrays;
 import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 
-/** The values of a {@link CustomAlgorithm}; null if the rule is fully replenished. */
-final class CustomCell implements Cell {
+/**
+ * The cell of a {@link CustomRule}. Its numbers are the time of the last admitted call, and the
+ * values of the {@link CustomAlgorithm} as the bits of doubles; the first of these is no number if
+ * there was no call.
+ */
+final class CustomCell extends Cell {
 
   /** The lower bound for units that are left; subtracting from it cannot overflow. */
   private static final long LEAST = -(1L << 53);
 
   private final CustomRule rule;
-  private final long writtenMicros;
-  private final double @Nullable [] numbers;
 
-  CustomCell(CustomRule rule, long writtenMicros, double @Nullable [] numbers) {
+  CustomCell(CustomRule rule, int at) {
+    super(at, CellAlgorithm.CUSTOM, 1 + rule.algorithm().stateSize());
     this.rule = rule;
-    this.writtenMicros = writtenMicros;
-    this.numbers = numbers;
-  }
-
-  static @Nullable Cell unused(Rule rule) {
-    return rule instanceof CustomRule custom ? new CustomCell(custom, 0, null) : null;
   }
 
   @Override
-  public CellAlgorithm algorithm() {
-    return CellAlgorithm.CUSTOM;
-  }
-
-  @Override
-  public double[] plan(Rule planned, long wallMicros) {
+  public double[] plan(long wallMicros) {
     return DoubleStream.concat(
             DoubleStream.of(
                 (double) rule.count(),
@@ -50,13 +41,14 @@ final class CustomCell implements Cell {
   }
 
   @Override
-  public Cell withNumbers(long firstMicros, double[] stored, long nowMicros) {
-    return new CustomCell(rule, firstMicros, Arrays.copyOfRange(stored, 1, stored.length));
+  void clear(long[] state) {
+    super.clear(state);
+    state[at + 1] = Double.doubleToRawLongBits(Double.NaN);
   }
 
   @Override
-  public int size() {
-    return 1 + rule.algorithm().stateSize();
+  long number(double stored) {
+    return Double.doubleToRawLongBits(stored);
   }
 
   @Override
@@ -65,34 +57,28 @@ final class CustomCell implements Cell {
   }
 
   @Override
-  public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
-    boolean known =
-        numbers != null && nowMicros - writtenMicros < MICROSECONDS.convert(rule.memory());
-    return new CustomReadout((CustomRule) reading, known ? numbers : null, nowMicros, cost, mode);
+  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode, long leaseMicros) {
+    double[] values =
+        Arrays.stream(state, at + 1, at + size()).mapToDouble(Double::longBitsToDouble).toArray();
+    boolean known = !Double.isNaN(values[0]) && nowMicros - state[at] < memoryMicros();
+    return new CustomReadout(known ? values : null, nowMicros, cost, mode);
   }
 
   /** Nothing is given back: only the algorithm could compute its values without the call. */
   @Override
-  public Cell giveBack(
-      Rule under, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
-    return this;
+  public boolean giveBack(
+      long[] state, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
+    return false;
   }
 
   @Override
-  public long neededUntilMicros() {
-    return writtenMicros + MICROSECONDS.convert(rule.memory());
-  }
-
-  @Override
-  public String toString() {
-    return "CustomCell[%s, written=%s, numbers=%s]"
-        .formatted(rule.algorithm().name(), writtenMicros, Arrays.toString(numbers));
+  public long neededUntilMicros(long[] state) {
+    return state[at] + memoryMicros();
   }
 
   /** All code of the algorithm that may throw runs under the lock, before anything is taken. */
-  private static final class CustomReadout implements CellReadout {
+  private final class CustomReadout implements CellReadout {
 
-    private final CustomRule rule;
     private final double @Nullable [] numbers;
     private final long nowMicros;
     private final long remainingBefore;
@@ -103,9 +89,7 @@ final class CustomCell implements Cell {
     private final int cost;
     private final boolean record;
 
-    CustomReadout(
-        CustomRule rule, double @Nullable [] numbers, long nowMicros, int cost, Mode mode) {
-      this.rule = rule;
+    CustomReadout(double @Nullable [] numbers, long nowMicros, int cost, Mode mode) {
       this.numbers = numbers;
       this.nowMicros = nowMicros;
       this.cost = cost;
@@ -201,8 +185,11 @@ final class CustomCell implements Cell {
     }
 
     @Override
-    public Cell taken() {
-      return new CustomCell(rule, nowMicros, next);
+    public void take(long[] state) {
+      state[at] = nowMicros;
+      for (int i = 0; next != null && i < next.length; i++) {
+        state[at + 1 + i] = Double.doubleToRawLongBits(next[i]);
+      }
     }
   }
 }

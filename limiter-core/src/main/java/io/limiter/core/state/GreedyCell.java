@@ -3,11 +3,9 @@ package io.limiter.core.state;
 
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
-import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.math.BigInteger;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The cell of a {@link TokenBucketRule} whose tokens come back one by one. It stores what is
@@ -15,162 +13,116 @@ import org.jspecify.annotations.Nullable;
  * each microsecond brings a whole number of them. Another refill {@linkplain Cell#parts converts}
  * them. More may be missing than the capacity if a rule with a larger count took it.
  *
- * @param lastMicros when something was last taken, or time started
- * @param debt the parts that were missing then; below 0 if time has not started for this subject:
- *     from then on the bucket fills
+ * <p>Its numbers are the time when something was last taken, or time started; the parts that were
+ * missing then; and the parts of a token, 0 if time has not started for this subject. From then on
+ * the bucket fills.
  */
-record GreedyCell(Refill refill, long lastMicros, long debt) implements Cell {
+final class GreedyCell extends Cell {
 
-  /**
-   * The numbers of a rule, which all its cells share.
-   *
-   * @param unit parts of a token
-   * @param rate parts that come back in a microsecond
-   */
-  private record Refill(TokenBucketRule rule, long unit, long rate) {}
+  private final TokenBucketRule rule;
 
-  static @Nullable Cell unused(Rule rule) {
-    return rule instanceof TokenBucketRule bucket && bucket.greedy() ? of(bucket) : null;
-  }
+  /** Parts of a token. */
+  private final long unit;
 
-  private static GreedyCell of(TokenBucketRule bucket) {
-    long micros = MICROSECONDS.convert(bucket.interval());
+  /** Parts that come back in a microsecond. */
+  private final long rate;
+
+  private final long room;
+  private final long missingAtFirst;
+
+  GreedyCell(TokenBucketRule rule, int at) {
+    super(at, CellAlgorithm.TOKEN_BUCKET, 3);
+    long micros = MICROSECONDS.convert(rule.interval());
     long divisor =
-        BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.refill())).longValueExact();
-    return new GreedyCell(new Refill(bucket, micros / divisor, bucket.refill() / divisor), 0, -1);
-  }
-
-  private boolean begun() {
-    return debt >= 0;
-  }
-
-  private GreedyCell begun(long atMicros, long missing) {
-    return new GreedyCell(refill, atMicros, missing);
+        BigInteger.valueOf(micros).gcd(BigInteger.valueOf(rule.refill())).longValueExact();
+    this.rule = rule;
+    this.unit = micros / divisor;
+    this.rate = rule.refill() / divisor;
+    this.room = rule.count() * unit;
+    this.missingAtFirst = (rule.count() - rule.initial()) * unit;
   }
 
   @Override
-  public CellAlgorithm algorithm() {
-    return CellAlgorithm.TOKEN_BUCKET;
+  public double[] plan(long wallMicros) {
+    return doubles(rule.count(), unit, rate, missingAtFirst);
+  }
+
+  /** Parts of a scale that this library cannot have written count as 0. */
+  @Override
+  void repair(long[] state) {
+    state[at + 1] = parts(state[at + 1], state[at + 2], unit);
+    state[at + 2] = unit;
   }
 
   @Override
-  public double[] plan(Rule planned, long wallMicros) {
-    return Cell.doubles(
-        refill.rule.count(),
-        refill.unit,
-        refill.rate,
-        (refill.rule.count() - refill.rule.initial()) * refill.unit);
+  public void use(
+      long[] state, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
+    write(state, nowMicros, Math.min(used * unit, resetsAfterMicros * rate));
   }
 
-  @Override
-  public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
-    long parts = Cell.parts(Cell.units(numbers[1]), Cell.units(numbers[2]), refill.unit);
-    return begun(firstMicros, parts);
+  private void write(long[] state, long nowMicros, long debt) {
+    state[at] = nowMicros;
+    state[at + 1] = debt;
+    state[at + 2] = unit;
   }
 
-  @Override
-  public Cell used(
-      Rule reading, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
-    return begun(nowMicros, Math.min(used * refill.unit, resetsAfterMicros * refill.rate));
+  private boolean hasBegun(long[] state) {
+    return state[at + 2] > 0;
   }
 
-  @Override
-  public int size() {
-    return 3;
+  private long debt(long[] state) {
+    return parts(state[at + 1], state[at + 2], unit);
   }
 
   @Override
   public long memoryMicros() {
-    return Math.max(
-        MICROSECONDS.convert(refill.rule.window()), MICROSECONDS.convert(refill.rule.memory()));
+    return Math.max(MICROSECONDS.convert(rule.window()), MICROSECONDS.convert(rule.memory()));
   }
 
   @Override
-  public Cell under(Rule other) {
-    if (other == refill.rule) {
-      return this;
-    }
-    GreedyCell theirs = of((TokenBucketRule) other);
-    return begun()
-        ? theirs.begun(lastMicros, Cell.parts(debt, refill.unit, theirs.refill.unit))
-        : theirs;
-  }
-
-  @Override
-  public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
-    return ((GreedyCell) under(reading)).read(nowMicros, cost, mode);
-  }
-
-  /**
-   * The tokens may be spent at the end of the lease, so none of them may come back before: as many
-   * are missing as come back until then, if not more.
-   */
-  @Override
-  public CellReadout lease(Rule reading, long nowMicros, int units, long leaseMicros) {
-    GreedyFilling now = ((GreedyCell) under(reading)).read(nowMicros, units, Mode.ACQUIRE);
-    long debt = Math.max(now.debt, leaseMicros * now.cell.refill.rate);
-    return new GreedyFilling(now.cell, nowMicros, debt, now.more, units, Mode.ACQUIRE);
-  }
-
-  private GreedyFilling read(long nowMicros, int cost, Mode mode) {
-    long missing = (refill.rule.count() - refill.rule.initial()) * refill.unit;
-    long more = 0;
-    if (begun()) {
-      long room = refill.rule.count() * refill.unit;
-      missing = missing(Math.min(debt, room), nowMicros - lastMicros);
-      more = debt <= room ? 0 : missing(debt, nowMicros - lastMicros) - missing;
-    }
-    return new GreedyFilling(this, nowMicros, missing, more, cost, mode);
+  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode, long leaseMicros) {
+    return new Filling(state, nowMicros, cost, mode, leaseMicros);
   }
 
   /** Past units may have been taken when the bucket was full. */
   @Override
-  public Cell recorded(Rule reading, long atMicros, int units) {
-    GreedyCell own = (GreedyCell) under(reading);
-    GreedyFilling then = own.read(atMicros, units, Mode.RECORD);
-    long room = own.refill.rule.count() * own.refill.unit;
-    return own.begun(atMicros, Math.min(room, then.debt + units * own.refill.unit) + then.more);
+  public void record(long[] state, long atMicros, int units) {
+    Filling then = new Filling(state, atMicros, units, Mode.RECORD, 0);
+    write(state, atMicros, Math.min(room, then.debt + units * unit) + then.more);
   }
 
   /**
    * What is still missing after a time of 0 or more; without a division, as every call computes it.
    */
   private long missing(long before, long sinceMicros) {
-    long back = sinceMicros * refill.rate;
-    boolean overflow = back < 0 || Math.multiplyHigh(sinceMicros, refill.rate) != 0;
+    long back = sinceMicros * rate;
+    boolean overflow = back < 0 || Math.multiplyHigh(sinceMicros, rate) != 0;
     return overflow ? 0 : Math.max(0, before - back);
   }
 
   @Override
-  public Cell giveBack(
-      Rule under, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
-    GreedyCell own = (GreedyCell) under(under);
+  public boolean giveBack(
+      long[] state, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
+    long lastMicros = state[at];
+    long debt = debt(state);
     // As a double, since both may exceed a long; exact where it affects the result.
-    double still =
-        (double) taken * own.refill.unit
-            - (double) Math.max(0, lastMicros - stampMicros) * own.refill.rate;
-    double credit = Math.min(still, (double) units * own.refill.unit);
-    return credit > 0 && own.debt > 0
-        ? own.begun(lastMicros, (long) Math.max(0, own.debt - credit))
-        : this;
+    double still = (double) taken * unit - (double) Math.max(0, lastMicros - stampMicros) * rate;
+    double credit = Math.min(still, (double) units * unit);
+    if (credit <= 0 || debt <= 0) {
+      return false;
+    }
+    write(state, lastMicros, (long) Math.max(0, debt - credit));
+    return true;
   }
 
   @Override
-  public long neededUntilMicros() {
-    return lastMicros
-        + Math.max(
-            Cell.ceil(Math.max(0, debt), refill.rate), MICROSECONDS.convert(refill.rule.memory()));
+  public long neededUntilMicros(long[] state) {
+    return state[at] + Math.max(ceil(debt(state), rate), MICROSECONDS.convert(rule.memory()));
   }
 
-  @Override
-  public String toString() {
-    return "GreedyCell[begun=%b, last=%s, debt=%s]"
-        .formatted(begun(), lastMicros, Math.max(0, debt));
-  }
+  private final class Filling extends CellReadout.Computed {
 
-  private static final class GreedyFilling extends CellReadout.Computed {
-
-    private final GreedyCell cell;
+    private final boolean begun;
     private final long nowMicros;
 
     /** The parts that are missing now. */
@@ -182,53 +134,60 @@ record GreedyCell(Refill refill, long lastMicros, long debt) implements Cell {
      */
     private final long more;
 
-    GreedyFilling(GreedyCell cell, long nowMicros, long debt, long more, int cost, Mode mode) {
-      super(cell.refill.rule.count(), cost, mode);
-      this.cell = cell;
+    Filling(long[] state, long nowMicros, int cost, Mode mode, long leaseMicros) {
+      super(rule.count(), cost, mode);
       this.nowMicros = nowMicros;
-      this.debt = debt;
-      this.more = more;
+      this.begun = hasBegun(state);
+      long missing = missingAtFirst;
+      long beyond = 0;
+      if (begun) {
+        long before = debt(state);
+        long sinceMicros = nowMicros - state[at];
+        missing = missing(Math.min(before, room), sinceMicros);
+        beyond = before <= room ? 0 : missing(before, sinceMicros) - missing;
+      }
+      // The tokens of a lease may be spent at its end, so none of them may come back before: as
+      // many are missing as come back until then, if not more.
+      this.debt = Math.max(missing, leaseMicros * rate);
+      this.more = beyond;
     }
 
     @Override
     public boolean admits() {
-      return cost <= count && debt <= (count - cost) * cell.refill.unit;
+      return cost <= count && debt <= (count - cost) * unit;
     }
 
     @Override
     public long remainingBefore() {
-      return (count * cell.refill.unit - debt) / cell.refill.unit;
+      return (room - debt) / unit;
     }
 
     @Override
     long microsUntilLeft(long wanted, long taken) {
-      return Cell.ceil(debt - (count - wanted - taken) * cell.refill.unit, cell.refill.rate);
+      return ceil(debt - (count - wanted - taken) * unit, rate);
     }
 
     @Override
     long microsUntilMore(long taken) {
-      long broken = debt % cell.refill.unit;
-      return Cell.ceil(broken == 0 ? cell.refill.unit : broken, cell.refill.rate);
+      long broken = debt % unit;
+      return ceil(broken == 0 ? unit : broken, rate);
     }
 
     @Override
     long microsUntilReplenished(long taken) {
-      return Cell.ceil(debt + taken * cell.refill.unit, cell.refill.rate);
+      return ceil(debt + taken * unit, rate);
     }
 
     @Override
-    Cell with(long taken) {
-      long newDebt = debt + taken * cell.refill.unit + more;
-      return cell.begun(nowMicros, more == 0 ? newDebt : Math.min(newDebt, (1L << 53) - 1));
+    void write(long[] state, long taken) {
+      long newDebt = debt + taken * unit + more;
+      GreedyCell.this.write(
+          state, nowMicros, more == 0 ? newDebt : Math.min(newDebt, (1L << 53) - 1));
     }
 
-    /**
-     * Starts time for a new subject: otherwise one with fewer initial tokens than it needs would
-     * never get more.
-     */
     @Override
-    public Cell denied(Cell read) {
-      return waits() && !cell.begun() ? with(0) : read;
+    boolean isNew() {
+      return !begun;
     }
   }
 }

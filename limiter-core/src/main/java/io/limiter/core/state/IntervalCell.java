@@ -3,53 +3,47 @@ package io.limiter.core.state;
 
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
-import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The cell of a {@link TokenBucketRule} whose tokens come back at the end of each interval.
- *
- * @param begun whether time has started for this subject: false if it is new. From then on the
- *     bucket fills
- * @param lastMicros the start of the interval in which something was last taken, or time started
- * @param used the tokens that were missing then
+ * The cell of a {@link TokenBucketRule} whose tokens come back at the end of each interval. Its
+ * numbers are the start of the interval in which something was last taken, or time started, and the
+ * tokens that were missing then, {@value #NEW} if time has not started for this subject. From then
+ * on the bucket fills.
  */
-record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long used)
-    implements Cell {
+final class IntervalCell extends Cell {
 
-  static @Nullable Cell unused(Rule rule) {
-    return rule instanceof TokenBucketRule bucket && !bucket.greedy()
-        ? new IntervalCell(bucket, false, 0, 0)
-        : null;
+  private static final long NEW = -1;
+
+  private final TokenBucketRule rule;
+  private final long intervalMicros;
+
+  IntervalCell(TokenBucketRule rule, int at) {
+    super(at, CellAlgorithm.INTERVAL_BUCKET, 2);
+    this.rule = rule;
+    this.intervalMicros = MICROSECONDS.convert(rule.interval());
   }
 
   @Override
-  public CellAlgorithm algorithm() {
-    return CellAlgorithm.INTERVAL_BUCKET;
+  public double[] plan(long wallMicros) {
+    return doubles(rule.count(), intervalMicros, rule.refill(), rule.count() - rule.initial());
   }
 
   @Override
-  public double[] plan(Rule planned, long wallMicros) {
-    long intervalMicros = MICROSECONDS.convert(rule.interval());
-    return Cell.doubles(rule.count(), intervalMicros, rule.refill(), rule.count() - rule.initial());
+  void clear(long[] state) {
+    write(state, 0, NEW);
+  }
+
+  private void write(long[] state, long lastMicros, long used) {
+    state[at] = lastMicros;
+    state[at + 1] = used;
   }
 
   @Override
-  public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
-    return new IntervalCell(rule, true, firstMicros, Cell.units(numbers[1]));
-  }
-
-  @Override
-  public Cell used(
-      Rule reading, long units, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
-    long intervalMicros = MICROSECONDS.convert(rule.interval());
-    return new IntervalCell(
-        rule,
-        true,
-        nowMicros - intervalMicros + Math.min(intervalMicros, returnsAfterMicros),
-        units);
+  public void use(
+      long[] state, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
+    write(state, nowMicros - intervalMicros + Math.min(intervalMicros, returnsAfterMicros), used);
   }
 
   @Override
@@ -58,24 +52,8 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long u
   }
 
   @Override
-  public Cell under(Rule other) {
-    return new IntervalCell((TokenBucketRule) other, begun, lastMicros, used);
-  }
-
-  @Override
-  public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
-    TokenBucketRule bucket = (TokenBucketRule) reading;
-    long missing = bucket.count() - bucket.initial();
-    long more = 0;
-    long from = nowMicros;
-    if (begun) {
-      long intervalMicros = MICROSECONDS.convert(bucket.interval());
-      long refills = (nowMicros - lastMicros) / intervalMicros;
-      missing = missing(Math.min(used, bucket.count()), refills, bucket);
-      more = missing(used, refills, bucket) - missing;
-      from = missing + more == 0 ? nowMicros : lastMicros + refills * intervalMicros;
-    }
-    return new Filling(new IntervalCell(bucket, begun, from, missing), more, nowMicros, cost, mode);
+  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode, long leaseMicros) {
+    return new Filling(state, nowMicros, cost, mode);
   }
 
   /**
@@ -83,49 +61,50 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long u
    * lack tokens for units that were taken after that refill. Then it is empty until the one after.
    */
   @Override
-  public Cell withEarlier(Rule reading, long verdictMicros, int units) {
-    CellReadout then = read(reading, verdictMicros, units, Mode.RECORD);
-    return then.units() == units
-        ? then.taken()
-        : new IntervalCell((TokenBucketRule) reading, true, verdictMicros, reading.count());
+  public void recordEarlier(long[] state, long verdictMicros, int units) {
+    Filling then = new Filling(state, verdictMicros, units, Mode.RECORD);
+    if (then.units() == units) {
+      then.take(state);
+    } else {
+      write(state, verdictMicros, rule.count());
+    }
   }
 
-  private static long missing(long before, long refills, TokenBucketRule bucket) {
-    return refills > before / bucket.refill() ? 0 : before - refills * bucket.refill();
-  }
-
-  @Override
-  public Cell giveBack(
-      Rule under, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
-    long intervalMicros = MICROSECONDS.convert(rule.interval());
-    long refill = ((TokenBucketRule) under).refill();
-    long refills = Cell.ceil(Math.max(0, lastMicros - stampMicros), intervalMicros);
-    long still = refills > taken / refill ? 0 : taken - refills * refill;
-    long credit = Math.min(still, units);
-    return credit > 0 && used > 0
-        ? new IntervalCell(rule, begun, lastMicros, Math.max(0, used - credit))
-        : this;
+  private long missing(long before, long refills) {
+    return refills > before / rule.refill() ? 0 : before - refills * rule.refill();
   }
 
   @Override
-  public long neededUntilMicros() {
-    long filled = Cell.ceil(used, rule.refill()) * MICROSECONDS.convert(rule.interval());
-    return lastMicros + Math.max(filled, MICROSECONDS.convert(rule.memory()));
+  public boolean giveBack(
+      long[] state, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
+    long refills = ceil(Math.max(0, state[at] - stampMicros), intervalMicros);
+    long credit = Math.min(missing(taken, refills), units);
+    if (credit == 0 || state[at + 1] <= 0) {
+      return false;
+    }
+    state[at + 1] = Math.max(0, state[at + 1] - credit);
+    return true;
   }
 
   @Override
-  public long spendableUntilMicros(long nowMicros) {
-    return lastMicros + MICROSECONDS.convert(rule.interval());
+  public long neededUntilMicros(long[] state) {
+    long filled = ceil(Math.max(0, state[at + 1]), rule.refill()) * intervalMicros;
+    return state[at] + Math.max(filled, MICROSECONDS.convert(rule.memory()));
   }
 
   @Override
-  public String toString() {
-    return "IntervalCell[begun=%b, last=%s, used=%s]".formatted(begun, lastMicros, used);
+  public long spendableUntilMicros(long[] state, long nowMicros) {
+    return state[at] + intervalMicros;
   }
 
-  private static final class Filling extends CellReadout.Computed {
+  private final class Filling extends CellReadout.Computed {
 
-    private final IntervalCell cell;
+    private final boolean begun;
+
+    /** The start of the current interval. */
+    private final long lastMicros;
+
+    private final long used;
 
     /**
      * Tokens missing beyond this rule's capacity: a rule with a larger count took them, and they
@@ -133,20 +112,30 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long u
      */
     private final long more;
 
-    private final long intervalMicros;
     private final long pastMicros;
 
-    Filling(IntervalCell cell, long more, long nowMicros, int cost, Mode mode) {
-      super(cell.rule.count(), cost, mode);
-      this.cell = cell;
-      this.more = more;
-      this.intervalMicros = MICROSECONDS.convert(cell.rule.interval());
-      this.pastMicros = nowMicros - cell.lastMicros;
+    Filling(long[] state, long nowMicros, int cost, Mode mode) {
+      super(rule.count(), cost, mode);
+      long before = state[at + 1];
+      long missing = count - rule.initial();
+      long beyond = 0;
+      long from = nowMicros;
+      begun = before != NEW;
+      if (begun) {
+        long refills = (nowMicros - state[at]) / intervalMicros;
+        missing = missing(Math.min(before, count), refills);
+        beyond = missing(before, refills) - missing;
+        from = missing + beyond == 0 ? nowMicros : state[at] + refills * intervalMicros;
+      }
+      used = missing;
+      more = beyond;
+      lastMicros = from;
+      pastMicros = nowMicros - from;
     }
 
     @Override
     public long remainingBefore() {
-      return count - cell.used;
+      return count - used;
     }
 
     @Override
@@ -161,25 +150,21 @@ record IntervalCell(TokenBucketRule rule, boolean begun, long lastMicros, long u
 
     @Override
     long microsUntilReplenished(long taken) {
-      return cell.used + taken == 0 ? 0 : untilBack(cell.used + taken);
+      return used + taken == 0 ? 0 : untilBack(used + taken);
     }
 
     private long untilBack(long tokens) {
-      return Cell.ceil(tokens, cell.rule.refill()) * intervalMicros - pastMicros;
+      return ceil(tokens, rule.refill()) * intervalMicros - pastMicros;
     }
 
     @Override
-    Cell with(long taken) {
-      return new IntervalCell(cell.rule, true, cell.lastMicros, cell.used + taken + more);
+    void write(long[] state, long taken) {
+      IntervalCell.this.write(state, lastMicros, used + taken + more);
     }
 
-    /**
-     * Starts time for a new subject: otherwise one with fewer initial tokens than it needs would
-     * never get more.
-     */
     @Override
-    public Cell denied(Cell read) {
-      return waits() && !cell.begun ? with(0) : read;
+    boolean isNew() {
+      return !begun;
     }
   }
 }

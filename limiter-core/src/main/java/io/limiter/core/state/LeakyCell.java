@@ -4,252 +4,253 @@ package io.limiter.core.state;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
 import java.math.BigInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cell of a {@link LeakyBucketRule}. It stores the time until the next free departure, in parts
- * of a microsecond chosen so that an interval is a whole number of them. The departures before that
- * are one interval apart, back to the present, so they are not stored; those that were given up
- * are, as one {@link Gap}.
- *
- * @param unit parts between two departures
- * @param rate parts of a microsecond
- * @param lastMicros when a departure was last handed out
- * @param ahead the parts from then until the next free departure
- * @param gap the departures before it that were given up
+ * The cell of a {@link LeakyBucketRule}. Its numbers are the time when a departure was last handed
+ * out; the time from then until the next free departure, in parts of a microsecond chosen so that
+ * an interval is a whole number of them; the {@link Gap}; and the parts of a microsecond. The
+ * departures before the next free one are one interval apart, back to the present, so they are not
+ * stored; those that were given up are, as the gap.
  */
-record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, long ahead, Gap gap)
-    implements Cell {
+final class LeakyCell extends Cell {
 
-  static @Nullable Cell unused(Rule rule) {
-    return rule instanceof LeakyBucketRule bucket ? of(bucket) : null;
-  }
+  private final LeakyBucketRule rule;
 
-  private static LeakyCell of(LeakyBucketRule bucket) {
-    long micros = MICROSECONDS.convert(bucket.window());
+  /** Parts between two departures. */
+  private final long unit;
+
+  /** Parts of a microsecond. */
+  private final long rate;
+
+  private final long longestWaitParts;
+
+  /** No rule with these departures allows a longer queue. */
+  private final long longestQueueParts;
+
+  LeakyCell(LeakyBucketRule rule, int at) {
+    super(at, CellAlgorithm.LEAKY_BUCKET, 4);
+    long micros = MICROSECONDS.convert(rule.window());
     long divisor =
-        BigInteger.valueOf(micros).gcd(BigInteger.valueOf(bucket.count())).longValueExact();
-    return new LeakyCell(bucket, micros / divisor, bucket.count() / divisor, 0, 0, Gap.NONE);
+        BigInteger.valueOf(micros).gcd(BigInteger.valueOf(rule.count())).longValueExact();
+    this.rule = rule;
+    this.unit = micros / divisor;
+    this.rate = rule.count() / divisor;
+    this.longestWaitParts = MICROSECONDS.convert(rule.maxWait()) * rate;
+    this.longestQueueParts =
+        Math.min(
+                MICROSECONDS.convert(LeakyBucketRule.MAX_WAIT) * rate,
+                LeakyBucketRule.MAX_DEPARTURES * unit)
+            + (LeakyBucketRule.MAX_QUEUE + 1) * unit;
   }
 
   @Override
-  public CellAlgorithm algorithm() {
-    return CellAlgorithm.LEAKY_BUCKET;
-  }
-
-  @Override
-  public double[] plan(Rule planned, long wallMicros) {
-    return Cell.doubles(unit, rate, rule.queue(), longestWaitParts(), rule.fair() ? 1 : 0);
-  }
-
-  @Override
-  public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
-    long scale = Cell.units(numbers[3]);
-    long parts = Cell.parts(Cell.units(numbers[1]), scale, rate);
-    Gap stored = scale == rate ? Gap.stored(numbers[2]) : Gap.NONE;
-    return new LeakyCell(rule, unit, rate, firstMicros, parts, stored);
-  }
-
-  @Override
-  public int size() {
-    return 4;
+  public double[] plan(long wallMicros) {
+    return doubles(unit, rate, rule.queue(), longestWaitParts, rule.fair() ? 1 : 0);
   }
 
   /** For a call that costs more, the script computes the time itself. */
   @Override
   public long memoryMicros() {
     return MICROSECONDS.convert(rule.maxWait())
-        + Cell.ceil(MICROSECONDS.convert(rule.window()), rule.count());
+        + ceil(MICROSECONDS.convert(rule.window()), rule.count());
   }
 
   @Override
-  public Cell under(Rule other) {
-    if (other == rule) {
-      return this;
-    }
-    LeakyCell theirs = of((LeakyBucketRule) other);
-    return new LeakyCell(
-        theirs.rule,
-        theirs.unit,
-        theirs.rate,
-        lastMicros,
-        Cell.parts(ahead, rate, theirs.rate),
-        rate == theirs.rate ? gap : Gap.NONE);
+  void repair(long[] state) {
+    stored(state).write(state);
+  }
+
+  /** The queue at the last write; that of another rate without its gap. */
+  private Queue stored(long[] state) {
+    long scale = state[at + 3];
+    return new Queue(
+        state[at],
+        parts(state[at + 1], scale, rate),
+        scale == rate ? Gap.stored(state[at + 2]) : Gap.NONE);
   }
 
   @Override
-  public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
-    return new Waiting(((LeakyCell) under(reading)).at(nowMicros), cost, mode);
-  }
-
-  /**
-   * The cell at the current time. If the queue is longer than any rule with these departures
-   * allows, it was not written by this library, and its gap is ignored.
-   */
-  private LeakyCell at(long nowMicros) {
-    long longest =
-        Math.min(
-                MICROSECONDS.convert(LeakyBucketRule.MAX_WAIT) * rate,
-                LeakyBucketRule.MAX_DEPARTURES * unit)
-            + (LeakyBucketRule.MAX_QUEUE + 1) * unit;
-    long parts = Math.min(ahead, longest);
-    long remainingParts =
-        nowMicros - lastMicros > parts / rate ? 0 : parts - (nowMicros - lastMicros) * rate;
-    Gap known = parts < ahead ? Gap.NONE : gap;
-    return new LeakyCell(
-        rule, unit, rate, nowMicros, remainingParts, known.of(departures(remainingParts)));
+  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode, long leaseMicros) {
+    return new Waiting(stored(state).at(nowMicros), cost, mode);
   }
 
   /** The number of departures still to come, if the next free one is this many parts away. */
   private long departures(long parts) {
-    return Math.max(0, Cell.ceil(parts, unit) - 1);
+    return Math.max(0, ceil(parts, unit) - 1);
   }
 
   /** The microseconds in which this many parts pass. */
   private long micros(long parts) {
-    return Cell.ceil(Math.max(0, parts), rate);
-  }
-
-  private long longestWaitParts() {
-    return MICROSECONDS.convert(rule.maxWait()) * rate;
-  }
-
-  /** Whether a call may take departures that were given up: a call of several units may not. */
-  private boolean takesGap(int cost) {
-    return cost == 1 && !rule.fair() && gap.isKnown();
-  }
-
-  /** The free units of the queue, and the departure of a call that finds it empty. */
-  private long freeUnits() {
-    return rule.queue() + 1 - Cell.ceil(ahead, unit) + gap.free();
-  }
-
-  /** The departures after all others that are within the longest wait. */
-  private long behindInTime() {
-    long room = longestWaitParts() - ahead;
-    return room < 0 ? 0 : room / unit + 1;
-  }
-
-  /** The departures that were given up and are within the longest wait. */
-  private long gapInTime() {
-    long later = Math.floorDiv(longestWaitParts() - ahead, unit);
-    return Math.max(0, Math.min(gap.free(), gap.from() + later + 1));
-  }
-
-  /**
-   * Units that are left for calls of this cost: free units whose departure is within the longest
-   * wait.
-   */
-  long remaining(int cost) {
-    return Math.min(freeUnits(), behindInTime() + (takesGap(cost) ? gapInTime() : 0));
-  }
-
-  /** Time until this many units are left for calls of this cost; at least 1. */
-  long microsUntilLeft(long wanted, int cost) {
-    // A unit becomes free when a waiting call departs; the last one when the next call could
-    // depart.
-    long missing = wanted - freeUnits();
-    long micros = micros(ahead - gap.standing(missing, departures(ahead)) * unit);
-    if (!takesGap(cost)) {
-      return Math.max(micros, micros(ahead + (wanted - 1) * unit - longestWaitParts()));
-    }
-    LeakyCell then = after(micros);
-    while (then.remaining(cost) < wanted) { // departures pass unused while others come into reach
-      micros += then.microsUntilNextInTime(cost);
-      then = after(micros);
-    }
-    return micros;
-  }
-
-  private LeakyCell after(long micros) {
-    return at(lastMicros + micros);
-  }
-
-  /** Time until another departure is within the longest wait. */
-  private long microsUntilNextInTime(int cost) {
-    long reached = takesGap(cost) ? gapInTime() : gap.free();
-    long next = reached < gap.free() ? reached - gap.from() : behindInTime();
-    return micros(ahead + next * unit - longestWaitParts());
-  }
-
-  /** Time until more units are left than now; if all are, one interval. */
-  long microsUntilMore(int cost) {
-    long remaining = remaining(cost);
-    return remaining < rule.capacity() ? microsUntilLeft(remaining + 1, cost) : micros(unit);
-  }
-
-  long microsUntilReplenished() {
-    return micros(ahead);
-  }
-
-  /** The parts for which a call waits. */
-  long partsUntilDeparture(int cost) {
-    return takesGap(cost) ? ahead - gap.from() * unit : ahead;
-  }
-
-  /**
-   * The cell after a call.
-   *
-   * @param units what it takes, which may be less than its cost
-   */
-  LeakyCell with(long units, int cost) {
-    return units == 1 && takesGap(cost)
-        ? new LeakyCell(rule, unit, rate, lastMicros, ahead, gap.withoutEarliest())
-        : new LeakyCell(rule, unit, rate, lastMicros, ahead + units * unit, gap.moved(units));
+    return ceil(Math.max(0, parts), rate);
   }
 
   /** A departure that has passed cannot be given back. */
   @Override
-  public Cell giveBack(
-      Rule under, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
-    return ((LeakyCell) under(under))
-        .giveUp(stampMicros, units, taken, departureParts, nowMicros, this);
-  }
-
-  private Cell giveUp(
-      long stampMicros, int units, int taken, long departureParts, long nowMicros, Cell unchanged) {
+  public boolean giveBack(
+      long[] state, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
+    Queue queue = stored(state);
     if (units < taken
         || nowMicros - stampMicros >= micros(departureParts)
-        || lastMicros < stampMicros) {
-      return unchanged; // it has begun, or the state was reset in the meantime
+        || queue.lastMicros < stampMicros) {
+      return false; // it has begun, or the state was reset in the meantime
     }
-    long later = ahead - departureParts + (lastMicros - stampMicros) * rate;
-    long from = later / unit;
-    if (later % unit != 0 || from < units) {
-      return unchanged; // another queue has begun in the meantime
+    Queue left =
+        queue.without(
+            units,
+            queue.ahead - departureParts + (queue.lastMicros - stampMicros) * rate,
+            nowMicros);
+    if (left == null) {
+      return false;
     }
-    Gap more = gap.of(departures(ahead - (nowMicros - lastMicros) * rate)).with(from, units);
-    if (more == null) {
-      return unchanged;
-    }
-    long takenBack = rule.fair() ? 0 : more.last();
-    return takenBack == 0
-        ? new LeakyCell(rule, unit, rate, lastMicros, ahead, more)
-        : new LeakyCell(rule, unit, rate, lastMicros, ahead - takenBack * unit, Gap.NONE);
+    left.write(state);
+    return true;
   }
 
   @Override
-  public long neededUntilMicros() {
-    return lastMicros + micros(ahead);
+  public long neededUntilMicros(long[] state) {
+    return state[at] + micros(parts(state[at + 1], state[at + 3], rate));
   }
 
-  @Override
-  public String toString() {
-    return "LeakyCell[last=%s, ahead=%s, gap=%s]".formatted(lastMicros, ahead, gap);
+  /** The departures that were handed out, at a time. */
+  private final class Queue {
+
+    private final long lastMicros;
+
+    /** The parts from then until the next free departure. */
+    private final long ahead;
+
+    /** The departures before it that were given up. */
+    private final Gap gap;
+
+    Queue(long lastMicros, long ahead, Gap gap) {
+      this.lastMicros = lastMicros;
+      this.ahead = ahead;
+      this.gap = gap;
+    }
+
+    void write(long[] state) {
+      state[at] = lastMicros;
+      state[at + 1] = ahead;
+      state[at + 2] = gap.number();
+      state[at + 3] = rate;
+    }
+
+    /**
+     * The queue at a later time. If it is longer than any rule with these departures allows, it was
+     * not written by this library, and its gap is ignored.
+     */
+    Queue at(long nowMicros) {
+      long parts = Math.min(ahead, longestQueueParts);
+      long remainingParts =
+          nowMicros - lastMicros > parts / rate ? 0 : parts - (nowMicros - lastMicros) * rate;
+      Gap known = parts < ahead ? Gap.NONE : gap;
+      return new Queue(nowMicros, remainingParts, known.of(departures(remainingParts)));
+    }
+
+    /** Whether a call may take departures that were given up: a call of several units may not. */
+    private boolean takesGap(int cost) {
+      return cost == 1 && !rule.fair() && gap.isKnown();
+    }
+
+    /** The free units of the queue, and the departure of a call that finds it empty. */
+    private long freeUnits() {
+      return rule.queue() + 1 - ceil(ahead, unit) + gap.free();
+    }
+
+    /** The departures after all others that are within the longest wait. */
+    private long behindInTime() {
+      long room = longestWaitParts - ahead;
+      return room < 0 ? 0 : room / unit + 1;
+    }
+
+    /** The departures that were given up and are within the longest wait. */
+    private long gapInTime() {
+      long later = Math.floorDiv(longestWaitParts - ahead, unit);
+      return Math.max(0, Math.min(gap.free(), gap.from() + later + 1));
+    }
+
+    /**
+     * Units that are left for calls of this cost: free units whose departure is within the longest
+     * wait.
+     */
+    long remaining(int cost) {
+      return Math.min(freeUnits(), behindInTime() + (takesGap(cost) ? gapInTime() : 0));
+    }
+
+    /** Time until this many units are left for calls of this cost; at least 1. */
+    long microsUntilLeft(long wanted, int cost) {
+      // A unit becomes free when a waiting call departs; the last one when the next call could
+      // depart.
+      long missing = wanted - freeUnits();
+      long micros = micros(ahead - gap.standing(missing, departures(ahead)) * unit);
+      if (!takesGap(cost)) {
+        return Math.max(micros, micros(ahead + (wanted - 1) * unit - longestWaitParts));
+      }
+      Queue then = at(lastMicros + micros);
+      while (then.remaining(cost) < wanted) { // departures pass unused while others come in reach
+        micros += then.microsUntilNextInTime(cost);
+        then = at(lastMicros + micros);
+      }
+      return micros;
+    }
+
+    /** Time until another departure is within the longest wait. */
+    private long microsUntilNextInTime(int cost) {
+      long reached = takesGap(cost) ? gapInTime() : gap.free();
+      long next = reached < gap.free() ? reached - gap.from() : behindInTime();
+      return micros(ahead + next * unit - longestWaitParts);
+    }
+
+    /** The parts for which a call waits. */
+    long partsUntilDeparture(int cost) {
+      return takesGap(cost) ? ahead - gap.from() * unit : ahead;
+    }
+
+    /**
+     * The queue after a call.
+     *
+     * @param units what it takes, which may be less than its cost
+     */
+    Queue with(long units, int cost) {
+      return units == 1 && takesGap(cost)
+          ? new Queue(lastMicros, ahead, gap.withoutEarliest())
+          : new Queue(lastMicros, ahead + units * unit, gap.moved(units));
+    }
+
+    /**
+     * The queue without the departures of a call.
+     *
+     * @param later the parts from the first of them until the next free departure
+     * @return null if they are of a queue that has ended, or if some of them are free already
+     */
+    @Nullable Queue without(int units, long later, long nowMicros) {
+      long from = later / unit;
+      Gap more =
+          later % unit != 0 || from < units
+              ? null
+              : gap.of(departures(ahead - (nowMicros - lastMicros) * rate)).with(from, units);
+      if (more == null) {
+        return null;
+      }
+      long last = rule.fair() ? 0 : more.last();
+      return last == 0
+          ? new Queue(lastMicros, ahead, more)
+          : new Queue(lastMicros, ahead - last * unit, Gap.NONE);
+    }
   }
 
-  private static final class Waiting extends CellReadout.Computed {
+  private final class Waiting extends CellReadout.Computed {
 
-    private final LeakyCell cell;
+    private final Queue queue;
     private final long remainingBefore;
 
-    Waiting(LeakyCell cell, int cost, Mode mode) {
-      super(cell.rule.capacity(), cost, mode);
-      this.cell = cell;
-      this.remainingBefore = cell.remaining(cost);
+    Waiting(Queue queue, int cost, Mode mode) {
+      super(rule.capacity(), cost, mode);
+      this.queue = queue;
+      this.remainingBefore = queue.remaining(cost);
     }
 
     @Override
@@ -260,37 +261,39 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
     /** Units of departures that are too late for a call are left, and come into reach. */
     @Override
     long remainingAfter(long taken) {
-      return with(taken).remaining(cost);
+      return queue.with(taken, cost).remaining(cost);
     }
 
     @Override
     long microsUntilLeft(long wanted, long taken) {
-      return with(taken).microsUntilLeft(wanted, cost);
+      return queue.with(taken, cost).microsUntilLeft(wanted, cost);
     }
 
+    /** If all are left, one interval. */
     @Override
     long microsUntilMore(long taken) {
-      return with(taken).microsUntilMore(cost);
+      long remaining = remainingAfter(taken);
+      return remaining < count ? microsUntilLeft(remaining + 1, taken) : micros(unit);
     }
 
     @Override
     long microsUntilReplenished(long taken) {
-      return with(taken).microsUntilReplenished();
+      return micros(queue.with(taken, cost).ahead);
     }
 
     @Override
-    LeakyCell with(long taken) {
-      return cell.with(taken, cost);
+    void write(long[] state, long taken) {
+      queue.with(taken, cost).write(state);
     }
 
     @Override
     public long delayMicros() {
-      return cell.micros(cell.partsUntilDeparture(cost));
+      return micros(queue.partsUntilDeparture(cost));
     }
 
     @Override
     public long departureParts() {
-      return units() == 0 ? 0 : cell.partsUntilDeparture(cost);
+      return units() == 0 ? 0 : queue.partsUntilDeparture(cost);
     }
   }
 
@@ -308,18 +311,25 @@ record LeakyCell(LeakyBucketRule rule, long unit, long rate, long lastMicros, lo
    */
   record Gap(long from, long length, long free) {
 
+    /** The number of bits for a number of departures; one number stores three of them. */
+    private static final int GAP_BITS = 17;
+
     static final Gap NONE = new Gap(0, 0, 0);
 
     private static Gap of(long from, long length, long free) {
       return free < 1 ? NONE : new Gap(from, length, free);
     }
 
-    /** The gap that a script stores; none if it was not written by this library. */
-    static Gap stored(double number) {
-      long bits = Cell.units(number);
+    /** The gap that is stored as one number; none if it was not written by this library. */
+    static Gap stored(long bits) {
       long mask = (1L << GAP_BITS) - 1;
       Gap gap = of(bits >> (2 * GAP_BITS), (bits >> GAP_BITS) & mask, bits & mask);
       return gap.free > gap.length || gap.length > gap.from ? NONE : gap;
+    }
+
+    /** The gap as one number, which a double holds. */
+    long number() {
+      return (from << (2 * GAP_BITS)) | (length << GAP_BITS) | free;
     }
 
     /** Returns what is left of the gap once only {@code departures} are still to come. */

@@ -6,7 +6,6 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import io.limiter.core.rule.AlignedWindow;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
-import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
@@ -19,14 +18,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cell of a {@link FixedWindowRule}.
- *
- * @param startMicros the start of the window, as of the last admitted call
- * @param endMicros the end of that window
- * @param used units in it
+ * The cell of a {@link FixedWindowRule}. Its numbers are the start of the window, as of the last
+ * admitted call, and the units in it.
  */
-record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long used)
-    implements Cell {
+final class WindowCell extends Cell {
 
   /** Clocks may be set back while an aligned window lasts. */
   private static final long CLOCK_CHANGES_MICROS = MICROSECONDS.convert(Duration.ofHours(2));
@@ -34,34 +29,38 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
   /** They may be while a month lasts, even by a day where a zone crosses the date line. */
   private static final long DATE_CHANGES_MICROS = MICROSECONDS.convert(Duration.ofDays(1));
 
-  static @Nullable Cell unused(Rule rule) {
-    return rule instanceof FixedWindowRule fixed ? new WindowCell(fixed, 0, 0, 0) : null;
+  private final FixedWindowRule rule;
+  private final long windowMicros;
+
+  /** The aligned window of the last call, which many subjects share. A race computes it again. */
+  private AlignedWindow latest = new AlignedWindow(0, 0);
+
+  WindowCell(FixedWindowRule rule, int at) {
+    super(at, algorithm(rule), 2);
+    this.rule = rule;
+    this.windowMicros = MICROSECONDS.convert(rule.window());
   }
 
-  @Override
-  public CellAlgorithm algorithm() {
-    return rule.alignment()
-        .map(
-            by ->
-                by.calendar().isEmpty()
-                    ? CellAlgorithm.ALIGNED_WINDOW
-                    : by.bySubject()
-                        ? CellAlgorithm.ANCHORED_WINDOW
-                        : CellAlgorithm.CALENDAR_WINDOW)
-        .orElse(CellAlgorithm.FIXED_WINDOW);
-  }
-
-  @Override
-  public double[] plan(Rule planned, long wallMicros) {
-    long windowMicros = MICROSECONDS.convert(rule.window());
+  private static CellAlgorithm algorithm(FixedWindowRule rule) {
     if (rule.alignment().isEmpty()) {
-      return Cell.doubles(rule.count(), windowMicros);
+      return CellAlgorithm.FIXED_WINDOW;
+    }
+    if (rule.alignment().get().calendar().isEmpty()) {
+      return CellAlgorithm.ALIGNED_WINDOW;
+    }
+    return rule.isBySubject() ? CellAlgorithm.ANCHORED_WINDOW : CellAlgorithm.CALENDAR_WINDOW;
+  }
+
+  @Override
+  public double[] plan(long wallMicros) {
+    if (rule.alignment().isEmpty()) {
+      return doubles(rule.count(), windowMicros);
     }
     Alignment alignment = rule.alignment().get();
     if (alignment.calendar().isPresent()) {
       long[] begins = AlignedWindow.begins(alignment, alignment.calendar().get(), wallMicros);
-      return alignment.bySubject()
-          ? Cell.doubles(
+      return rule.isBySubject()
+          ? doubles(
               rule.count(),
               begins[1],
               begins[2],
@@ -70,11 +69,11 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
               begins[0] + CLOCK_CHANGES_MICROS,
               begins[1] + CLOCK_CHANGES_MICROS,
               begins[2] + CLOCK_CHANGES_MICROS)
-          : Cell.doubles(rule.count(), begins[1], begins[2], begins[3], begins[4]);
+          : doubles(rule.count(), begins[1], begins[2], begins[3], begins[4]);
     }
     long phase = Math.floorMod(AlignedWindow.anchorMicros(alignment), windowMicros);
     ZoneChange change = ZoneChange.nearest(alignment.zone(), wallMicros);
-    return Cell.doubles(
+    return doubles(
         rule.count(),
         windowMicros,
         phase,
@@ -85,57 +84,13 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
 
   @Override
   public boolean isZoned() {
-    return rule.alignment().isPresent()
-        && (rule.alignment().get().calendar().isPresent()
-            || !rule.alignment().get().zone().getRules().isFixedOffset());
-  }
-
-  /** Only the start of a window is stored. */
-  @Override
-  public Cell withNumbers(long firstMicros, double[] numbers, long nowMicros) {
-    return started(nowMicros, firstMicros, Cell.units(numbers[1]));
-  }
-
-  private WindowCell started(long nowMicros, long startMicros, long units) {
-    if (rule.alignment().isEmpty()) {
-      return new WindowCell(
-          rule, startMicros, startMicros + MICROSECONDS.convert(rule.window()), units);
-    }
-    if (rule.isBySubject()) {
-      AlignedWindow known =
-          AlignedWindow.begunAt(
-              startMicros, rule.alignment().get(), rule.window(), CLOCK_CHANGES_MICROS, nowMicros);
-      return new WindowCell(
-          rule,
-          known.startMicros(),
-          known.endMicros(),
-          known.startMicros() == startMicros ? units : 0);
-    }
-    AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
-    return new WindowCell(
-        rule,
-        window.startMicros(),
-        window.endMicros(),
-        window.startMicros() <= startMicros ? units : 0);
-  }
-
-  @Override
-  public Cell used(
-      Rule reading, long units, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
-    long ends = nowMicros + resetsAfterMicros;
-    if (rule.isBySubject()
-        && begun(nowMicros).endMicros < ends) { // it has lasted since another day
-      return started(nowMicros, nowMicros, units);
-    }
-    if (rule.alignment().isPresent()) {
-      return Cell.super.used(reading, units, nowMicros, returnsAfterMicros, resetsAfterMicros);
-    }
-    return new WindowCell(rule, ends - MICROSECONDS.convert(rule.window()), ends, units);
+    return rule.alignment()
+        .filter(by -> by.calendar().isPresent() || !by.zone().getRules().isFixedOffset())
+        .isPresent();
   }
 
   @Override
   public long memoryMicros() {
-    long windowMicros = MICROSECONDS.convert(rule.window());
     return switch (algorithm()) {
       case ALIGNED_WINDOW -> windowMicros + CLOCK_CHANGES_MICROS;
       case CALENDAR_WINDOW -> windowMicros + DATE_CHANGES_MICROS;
@@ -144,41 +99,65 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
     };
   }
 
-  @Override
-  public CellReadout read(Rule reading, long nowMicros, int cost, Mode mode) {
-    WindowCell cell =
-        rule.isBySubject()
-            ? under((FixedWindowRule) reading, nowMicros)
-            : used > 0 && startMicros <= nowMicros && nowMicros < endMicros
-                ? this
-                : begun(nowMicros);
-    return new Windowed(cell, reading.count(), nowMicros, cost, mode);
-  }
-
-  /** The day on which the subject's periods begin may have changed, and with it the end. */
-  private WindowCell under(FixedWindowRule reading, long nowMicros) {
-    WindowCell unused = new WindowCell(reading, 0, 0, 0);
-    return startMicros > 0 && startMicros <= nowMicros
-        ? unused.started(nowMicros, startMicros, used)
-        : unused.begun(nowMicros);
-  }
-
-  private WindowCell begun(long nowMicros) {
+  /** The window that a call at this time begins, or continues if it is aligned. */
+  private AlignedWindow begun(long nowMicros) {
     if (rule.alignment().isEmpty()) {
-      return new WindowCell(rule, nowMicros, nowMicros + MICROSECONDS.convert(rule.window()), 0);
+      return new AlignedWindow(nowMicros, nowMicros + windowMicros);
     }
-    AlignedWindow window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
-    return new WindowCell(rule, window.startMicros(), window.endMicros(), 0);
+    AlignedWindow window = latest;
+    if (nowMicros < window.startMicros() || nowMicros >= window.endMicros()) {
+      window = AlignedWindow.of(rule.alignment().get(), rule.window(), nowMicros);
+      latest = window;
+    }
+    return window;
+  }
+
+  /** The window at a time: that of the stored start, or a later one. */
+  private AlignedWindow window(long[] state, long nowMicros) {
+    long startMicros = state[at];
+    if (rule.isBySubject() && startMicros > 0 && startMicros <= nowMicros) {
+      // Its day may have changed, and with it the end.
+      return AlignedWindow.begunAt(
+          startMicros, rule.alignment().get(), rule.window(), CLOCK_CHANGES_MICROS, nowMicros);
+    }
+    boolean lasts =
+        state[at + 1] > 0 && startMicros <= nowMicros && nowMicros < startMicros + windowMicros;
+    return rule.alignment().isEmpty() && lasts
+        ? new AlignedWindow(startMicros, startMicros + windowMicros)
+        : begun(nowMicros);
   }
 
   @Override
-  public Cell giveBack(
-      Rule under, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
-    return stampMicros < startMicros || used == 0 ? this : with(Math.max(0, used - units));
+  public void use(
+      long[] state, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
+    long ends = nowMicros + resetsAfterMicros;
+    if (rule.alignment().isEmpty()) {
+      write(state, ends - windowMicros, used);
+    } else if (rule.isBySubject() && begun(nowMicros).endMicros() < ends) {
+      write(state, nowMicros, used); // it has lasted since another day
+    } else {
+      super.use(state, used, nowMicros, returnsAfterMicros, resetsAfterMicros);
+    }
   }
 
-  private WindowCell with(long units) {
-    return new WindowCell(rule, startMicros, endMicros, units);
+  private void write(long[] state, long startMicros, long used) {
+    state[at] = startMicros;
+    state[at + 1] = used;
+  }
+
+  @Override
+  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode, long leaseMicros) {
+    return new Windowed(state, nowMicros, cost, mode);
+  }
+
+  @Override
+  public boolean giveBack(
+      long[] state, long stampMicros, int units, int taken, long departureParts, long nowMicros) {
+    if (stampMicros < state[at] || state[at + 1] == 0) {
+      return false;
+    }
+    state[at + 1] = Math.max(0, state[at + 1] - units);
+    return true;
   }
 
   /**
@@ -186,43 +165,44 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
    * begun the next one. So all of them count for a whole window from then on.
    */
   @Override
-  public Cell withEarlier(Rule reading, long verdictMicros, int units) {
-    WindowCell then = (WindowCell) recorded(reading, verdictMicros, units);
-    return rule.alignment().isPresent() ? then : begun(verdictMicros).with(then.used);
+  public void recordEarlier(long[] state, long verdictMicros, int units) {
+    record(state, verdictMicros, units);
+    if (rule.alignment().isEmpty()) {
+      state[at] = verdictMicros;
+    }
   }
 
   @Override
-  public long neededUntilMicros() {
-    return rule.isBySubject() ? startMicros + memoryMicros() : endMicros;
+  public long neededUntilMicros(long[] state) {
+    return rule.isBySubject() ? state[at] + memoryMicros() : window(state, state[at]).endMicros();
   }
 
   /** By another day the period of a subject may end earlier, but only at midnight. */
   @Override
-  public long spendableUntilMicros(long nowMicros) {
+  public long spendableUntilMicros(long[] state, long nowMicros) {
+    long endMicros = window(state, nowMicros).endMicros();
     return rule.isBySubject()
         ? Math.min(endMicros, AlignedWindow.midnightAfter(nowMicros, rule.alignment().get()))
         : endMicros;
   }
 
-  @Override
-  public String toString() {
-    return "WindowCell[start=%s, end=%s, used=%s]".formatted(startMicros, endMicros, used);
-  }
+  private final class Windowed extends CellReadout.Computed {
 
-  private static final class Windowed extends CellReadout.Computed {
-
-    private final WindowCell cell;
+    private final long startMicros;
+    private final long used;
     private final long restMicros;
 
-    Windowed(WindowCell cell, long count, long nowMicros, int cost, Mode mode) {
-      super(count, cost, mode);
-      this.cell = cell;
-      this.restMicros = cell.endMicros - nowMicros;
+    Windowed(long[] state, long nowMicros, int cost, Mode mode) {
+      super(rule.count(), cost, mode);
+      AlignedWindow window = window(state, nowMicros);
+      startMicros = window.startMicros();
+      used = startMicros <= state[at] ? state[at + 1] : 0; // later where other rules began it
+      restMicros = window.endMicros() - nowMicros;
     }
 
     @Override
     public long remainingBefore() {
-      return count - cell.used;
+      return count - used;
     }
 
     @Override
@@ -237,12 +217,12 @@ record WindowCell(FixedWindowRule rule, long startMicros, long endMicros, long u
 
     @Override
     long microsUntilReplenished(long taken) {
-      return cell.used + taken == 0 ? 0 : restMicros;
+      return used + taken == 0 ? 0 : restMicros;
     }
 
     @Override
-    Cell with(long taken) {
-      return cell.with(cell.used + taken);
+    void write(long[] state, long taken) {
+      WindowCell.this.write(state, startMicros, used + taken);
     }
   }
 

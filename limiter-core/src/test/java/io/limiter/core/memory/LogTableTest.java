@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.StateKey;
 import io.limiter.core.memory.UnitLog.LogTable;
+import io.limiter.core.state.Cell;
+import io.limiter.core.util.BoundedCache;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
@@ -15,7 +17,11 @@ class LogTableTest {
 
   private static final long GRACE = 10;
 
-  private final LogTable table = new LogTable(1_000, GRACE);
+  private final LogTable table = table(1_000);
+
+  private static LogTable table(int capacity) {
+    return new LogTable(capacity, GRACE, new BoundedCache<>(1, Cell::of));
+  }
 
   private static StateKey key(int i) {
     return new StateKey("tag", "key " + i);
@@ -47,7 +53,7 @@ class LogTableTest {
 
   @Test
   void aNewKeyWithoutRoomInspectsMoreOfThem() {
-    LogTable full = new LogTable(10, GRACE);
+    LogTable full = table(10);
     for (int i = 0; i < 10; i++) {
       UnitLog log = new UnitLog(full, key(i));
       log.take(0, 1, 1, 100 - GRACE);
@@ -75,7 +81,7 @@ class LogTableTest {
 
   @Test
   void aTableIsFullOnceItHoldsAsManyLogsAsItMay() {
-    LogTable small = new LogTable(2, GRACE);
+    LogTable small = table(2);
     small.keep(new UnitLog(small, key(0)));
     assertThat(small.full()).isFalse();
     small.keep(new UnitLog(small, key(1)));

@@ -4,6 +4,8 @@ package io.limiter.core.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.StateKey;
+import io.limiter.core.state.Cell;
+import io.limiter.core.util.BoundedCache;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -14,7 +16,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** A log compared with a plain list of times, and its memory. */
 class UnitLogTest {
 
-  private final UnitLog log = new UnitLog(new UnitLog.LogTable(1, 0), new StateKey("tag", "key"));
+  private final UnitLog log =
+      new UnitLog(
+          new UnitLog.LogTable(1, 0, new BoundedCache<>(1, Cell::of)), new StateKey("tag", "key"));
 
   @ParameterizedTest
   @CsvSource({"1, 0", "2, 1700000000000000", "3, -200", "4, 9223372036854775000"})

@@ -19,12 +19,13 @@ class CounterCellTest {
     return SlidingWindowCounterRule.of(count, Duration.of(window, MICROS));
   }
 
-  private static long left(SlidingWindowCounterRule rule, Cell cell, long now) {
+  private static long left(SlidingWindowCounterRule rule, CellState cell, long now) {
     return cell.read(rule, now, 1, Mode.PEEK).remainingBefore();
   }
 
   /** No call is admitted before the wait is over, and every call is then. */
-  private static void assertExact(SlidingWindowCounterRule rule, Cell cell, long now, int cost) {
+  private static void assertExact(
+      SlidingWindowCounterRule rule, CellState cell, long now, int cost) {
     CellReadout readout = cell.read(rule, now, cost, Mode.ACQUIRE);
     long wanted = readout.remainingBefore() < cost ? cost : readout.remainingBefore() + 1;
     long wait = readout.retryAfterMicros(false);
@@ -46,7 +47,7 @@ class CounterCellTest {
       long current = random.nextLong(count + 1);
       long previous = random.nextInt(3) == 0 ? 0 : random.nextLong(count + 1);
       if (current + previous > 0) {
-        Cell cell = new CounterCell(window, window, current, previous);
+        CellState cell = CellState.of(window, current, previous);
         long now = window + (random.nextInt(3) == 0 ? 0 : random.nextLong(window));
         int cost = 1 + random.nextInt((int) count);
         assertExact(rule(count, window), cell, now, random.nextBoolean() ? 1 : cost);
@@ -58,7 +59,7 @@ class CounterCellTest {
   @Test
   void aCallThatIsDeniedInTheNextWindowTooWaitsLonger() {
     long units = 906_876_021;
-    Cell cell = new CounterCell(DAY, 0, units, 1);
+    CellState cell = CellState.of(0, units, 1);
     assertThat(left(rule(units, DAY), cell, DAY)).isEqualTo(-1);
     assertExact(rule(units + 1, DAY), cell, 1_000, 1);
     assertExact(rule(units + 2, DAY), cell, 1_000, 1);

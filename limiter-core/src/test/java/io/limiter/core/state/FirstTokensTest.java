@@ -25,11 +25,11 @@ class FirstTokensTest {
     return greedy ? bucket : bucket.byInterval();
   }
 
-  private static Cell denied(TokenBucketRule rule, Cell cell, int cost) {
-    return cell.read(rule, NOW, cost, Mode.ACQUIRE).denied(cell);
+  private static CellState denied(TokenBucketRule rule, CellState cell, int cost) {
+    return cell.denied(cell.read(rule, NOW, cost, Mode.ACQUIRE));
   }
 
-  private static long left(TokenBucketRule rule, Cell cell, long now) {
+  private static long left(TokenBucketRule rule, CellState cell, long now) {
     return cell.read(rule, now, 1, Mode.PEEK).remainingBefore();
   }
 
@@ -38,7 +38,7 @@ class FirstTokensTest {
   void aSubjectDeniedAtFirstHasMoreTokensLater(boolean greedy) {
     TokenBucketRule rule = two(greedy);
     for (int cost : new int[] {3, 10}) {
-      Cell cell = denied(rule, Cell.unused(rule), cost);
+      CellState cell = denied(rule, CellState.unused(rule), cost);
       assertThat(left(rule, cell, NOW)).isEqualTo(2);
       assertThat(left(rule, cell, NOW + 999_999)).isEqualTo(2);
       assertThat(left(rule, cell, NOW + 1_000_000)).isEqualTo(3);
@@ -50,14 +50,14 @@ class FirstTokensTest {
   @ValueSource(booleans = {true, false})
   void aPeekLeavesTheTokensUnchanged(boolean greedy) {
     TokenBucketRule rule = two(greedy);
-    assertThat(left(rule, Cell.unused(rule), NOW)).isEqualTo(2);
-    assertThat(left(rule, Cell.unused(rule), NOW + 8_000_000)).isEqualTo(2);
+    assertThat(left(rule, CellState.unused(rule), NOW)).isEqualTo(2);
+    assertThat(left(rule, CellState.unused(rule), NOW + 8_000_000)).isEqualTo(2);
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void timeDoesNotStartWithACallThatAnotherRuleDenies(boolean greedy) {
-    Cell unused = Cell.unused(two(greedy));
+    CellState unused = CellState.unused(two(greedy));
     assertThat(denied(two(greedy), unused, 1)).isSameAs(unused);
     assertThat(denied(two(greedy), unused, 2)).isSameAs(unused);
   }
@@ -65,9 +65,9 @@ class FirstTokensTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void timeDoesNotBeginWithACallThatWouldNeverPass(boolean greedy) {
-    Cell unused = Cell.unused(two(greedy));
+    CellState unused = CellState.unused(two(greedy));
     assertThat(denied(two(greedy), unused, 11)).isSameAs(unused);
-    Cell full = Cell.unused(full(greedy));
+    CellState full = CellState.unused(full(greedy));
     assertThat(denied(full(greedy), full, 11)).isSameAs(full);
   }
 
@@ -75,8 +75,8 @@ class FirstTokensTest {
   @ValueSource(booleans = {true, false})
   void timeThatHasStartedContinues(boolean greedy) {
     TokenBucketRule rule = two(greedy);
-    Cell cell = denied(rule, Cell.unused(rule), 3);
-    Cell again = cell.read(rule, NOW + 900_000, 3, Mode.ACQUIRE).denied(cell);
+    CellState cell = denied(rule, CellState.unused(rule), 3);
+    CellState again = cell.denied(cell.read(rule, NOW + 900_000, 3, Mode.ACQUIRE));
     assertThat(again).isSameAs(cell);
   }
 
@@ -89,8 +89,8 @@ class FirstTokensTest {
       boolean greedy, int seconds, long needed) {
     TokenBucketRule rule = TokenBucketRule.of(10, 1, SECOND.multipliedBy(seconds)).startingWith(2);
     TokenBucketRule bucket = greedy ? rule : rule.byInterval();
-    Cell cell = denied(bucket, Cell.unused(bucket), 3);
-    assertThat(cell.neededUntilMicros()).isEqualTo(NOW + 1_000_000 * needed);
+    CellState cell = denied(bucket, CellState.unused(bucket), 3);
+    assertThat(cell.neededUntilMicros(bucket)).isEqualTo(NOW + 1_000_000 * needed);
     assertThat(left(bucket, cell, NOW + 1_000_000 * needed)).isEqualTo(10);
   }
 
@@ -98,8 +98,9 @@ class FirstTokensTest {
   @ValueSource(booleans = {true, false})
   void aBucketThatStartsFullIsNeededUntilItIsFullAgain(boolean greedy) {
     TokenBucketRule rule = full(greedy);
-    Cell cell = Cell.unused(rule).read(rule, NOW, 3, Mode.ACQUIRE).taken();
-    assertThat(cell.neededUntilMicros()).isEqualTo(NOW + 3_000_000);
+    CellState unused = CellState.unused(rule);
+    CellState cell = unused.after(unused.read(rule, NOW, 3, Mode.ACQUIRE));
+    assertThat(cell.neededUntilMicros(rule)).isEqualTo(NOW + 3_000_000);
     assertThat(left(rule, cell, NOW + 60_000_000)).isEqualTo(10);
   }
 }

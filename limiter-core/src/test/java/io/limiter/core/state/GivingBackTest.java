@@ -21,19 +21,19 @@ class GivingBackTest {
 
   private static final long START = 1_000_000;
 
-  private static Cell take(Rule rule, Cell cell, long now, int units) {
-    return cell.read(rule, now, units, Mode.ACQUIRE).taken();
+  private static CellState take(Rule rule, CellState cell, long now, int units) {
+    return cell.after(cell.read(rule, now, units, Mode.ACQUIRE));
   }
 
-  private static Cell take(Rule rule, long now, int units) {
-    return take(rule, Cell.unused(rule), now, units);
+  private static CellState take(Rule rule, long now, int units) {
+    return take(rule, CellState.unused(rule), now, units);
   }
 
-  private static Cell back(Rule rule, Cell cell, long stamp, int units, int taken) {
+  private static CellState back(Rule rule, CellState cell, long stamp, int units, int taken) {
     return cell.giveBack(rule, stamp, units, taken, 0, stamp);
   }
 
-  private static long left(Rule rule, Cell cell, long now) {
+  private static long left(Rule rule, CellState cell, long now) {
     return cell.read(rule, now, 1, Mode.PEEK).remainingBefore();
   }
 
@@ -45,19 +45,19 @@ class GivingBackTest {
   @Test
   void unitsOfAWindowComeBackWhileItLasts() {
     FixedWindowRule rule = FixedWindowRule.of(10, SECOND);
-    Cell cell = take(rule, START, 6);
+    CellState cell = take(rule, START, 6);
     assertThat(left(rule, back(rule, cell, START, 6, 6), START)).isEqualTo(10);
     assertThat(left(rule, back(rule, cell, START, 2, 6), START + 999_999)).isEqualTo(6);
     assertThat(left(rule, back(rule, cell, START, 9, 9), START)).isEqualTo(10);
     assertThat(back(rule, cell, START - 1, 6, 6)).isSameAs(cell);
-    Cell empty = back(rule, cell, START, 6, 6);
+    CellState empty = back(rule, cell, START, 6, 6);
     assertThat(back(rule, empty, START, 6, 6)).isSameAs(empty);
   }
 
   @Test
   void unitsOfACounterComeBackFromTheWindowInWhichTheyWereTaken() {
     SlidingWindowCounterRule rule = SlidingWindowCounterRule.of(10, SECOND);
-    Cell cell = take(rule, take(rule, START, 4), START + 1_000_000, 3);
+    CellState cell = take(rule, take(rule, START, 4), START + 1_000_000, 3);
     long now = START + 1_500_000; // half of the first four weigh
     assertThat(left(rule, cell, now)).isEqualTo(5);
     assertThat(left(rule, back(rule, cell, START + 1_000_000, 2, 3), now)).isEqualTo(7);
@@ -65,7 +65,7 @@ class GivingBackTest {
     assertThat(left(rule, back(rule, cell, START + 999_999, 2, 4), now)).isEqualTo(6);
     assertThat(left(rule, back(rule, cell, START, 9, 9), now)).isEqualTo(7);
     assertThat(back(rule, cell, START - 1, 4, 4)).isSameAs(cell);
-    Cell none = back(rule, back(rule, cell, START, 4, 4), START + 1_000_000, 3, 3);
+    CellState none = back(rule, back(rule, cell, START, 4, 4), START + 1_000_000, 3, 3);
     assertThat(back(rule, none, START, 4, 4)).isSameAs(none);
     assertThat(back(rule, none, START + 1_000_000, 3, 3)).isSameAs(none);
   }
@@ -74,7 +74,7 @@ class GivingBackTest {
   @ValueSource(booleans = {true, false})
   void tokensComeBackAtOnce(boolean greedy) {
     TokenBucketRule rule = bucket(greedy);
-    Cell cell = take(rule, START, 7);
+    CellState cell = take(rule, START, 7);
     assertThat(left(rule, back(rule, cell, START, 7, 7), START)).isEqualTo(10);
     assertThat(left(rule, back(rule, cell, START, 2, 7), START)).isEqualTo(5);
     assertThat(left(rule, back(rule, cell, START, 9, 9), START)).isEqualTo(10);
@@ -86,7 +86,7 @@ class GivingBackTest {
   void tokensThatHaveComeBackWithTimeDoNotComeBackTwice(boolean greedy) {
     TokenBucketRule rule = bucket(greedy);
     long now = START + 2_000_000;
-    Cell cell = take(rule, take(rule, START, 7), now, 4);
+    CellState cell = take(rule, take(rule, START, 7), now, 4);
     assertThat(left(rule, cell, now)).isEqualTo(5);
     assertThat(left(rule, back(rule, cell, START, 7, 7), now)).isEqualTo(6);
     assertThat(left(rule, back(rule, cell, START, 1, 7), now)).isEqualTo(6);
@@ -102,7 +102,7 @@ class GivingBackTest {
   @ValueSource(booleans = {true, false})
   void tokensGivenBackLateAreNotCountedEarly(boolean greedy) {
     TokenBucketRule rule = bucket(greedy);
-    Cell cell = back(rule, take(rule, START, 7), START, 3, 7);
+    CellState cell = back(rule, take(rule, START, 7), START, 3, 7);
     assertThat(left(rule, cell, START + 999_999)).isEqualTo(greedy ? 8 : 6);
     assertThat(left(rule, cell, START + 1_000_000)).isEqualTo(9);
     assertThat(left(rule, cell, START + 2_000_000)).isEqualTo(10);
@@ -112,9 +112,9 @@ class GivingBackTest {
   @ValueSource(booleans = {true, false})
   void aCallOfALostStateGivesBackAtMostTheMissingTokens(boolean greedy) {
     TokenBucketRule rule = bucket(greedy);
-    Cell cell = take(rule, START, 2);
+    CellState cell = take(rule, START, 2);
     assertThat(left(rule, back(rule, cell, START + 500_000, 5, 5), START)).isEqualTo(10);
-    Cell full = back(rule, cell, START, 2, 2);
+    CellState full = back(rule, cell, START, 2, 2);
     assertThat(back(rule, full, START, 2, 2)).isSameAs(full);
   }
 
@@ -122,11 +122,11 @@ class GivingBackTest {
   void aTokenThatIsHalfBackIsGivenBackByHalf() {
     TokenBucketRule rule = TokenBucketRule.of(10, 2, SECOND);
     long now = START + 750_000; // of four tokens one and a half are back
-    Cell cell = take(rule, take(rule, START, 4), now, 5);
-    Cell back = back(rule, cell, START, 4, 4);
+    CellState cell = take(rule, take(rule, START, 4), now, 5);
+    CellState back = back(rule, cell, START, 4, 4);
     assertThat(left(rule, back, now)).isEqualTo(5);
     assertThat(back.read(rule, now, 1, Mode.PEEK).resetAfterMicros(false)).isEqualTo(2_500_000);
-    Cell one = back(rule, cell, START, 1, 4);
+    CellState one = back(rule, cell, START, 1, 4);
     assertThat(one.read(rule, now, 1, Mode.PEEK).resetAfterMicros(false)).isEqualTo(3_250_000);
   }
 
@@ -134,8 +134,8 @@ class GivingBackTest {
   @Test
   void tokensOfAnIntervalComeBackAtItsEnd() {
     TokenBucketRule rule = bucket(false);
-    Cell begun = take(rule, START, 1);
-    Cell cell = take(rule, take(rule, begun, START + 600_000, 7), START + 1_200_000, 1);
+    CellState begun = take(rule, START, 1);
+    CellState cell = take(rule, take(rule, begun, START + 600_000, 7), START + 1_200_000, 1);
     assertThat(left(rule, cell, START + 1_200_000)).isEqualTo(4);
     assertThat(left(rule, back(rule, cell, START + 600_000, 7, 7), START + 1_200_000)).isEqualTo(8);
     assertThat(left(rule, back(rule, cell, START + 1_200_000, 1, 1), START + 1_200_000))
@@ -148,7 +148,7 @@ class GivingBackTest {
     TokenBucketRule tokens = TokenBucketRule.of(1_000_000_000, 1_000_000_000, Duration.ofMillis(1));
     TokenBucketRule rule = greedy ? tokens : tokens.byInterval();
     long now = START + Duration.ofDays(150).toMillis() * 1_000;
-    Cell cell = take(rule, take(rule, START, 1_000_000), now, 5);
+    CellState cell = take(rule, take(rule, START, 1_000_000), now, 5);
     assertThat(back(rule, cell, START, 1_000_000, 1_000_000)).isSameAs(cell);
     assertThat(left(rule, cell, now)).isEqualTo(999_999_995);
   }
@@ -156,7 +156,7 @@ class GivingBackTest {
   @Test
   void anAlgorithmOfTheUsersOwnGivesNothingBack() {
     Rule rule = CustomRule.of(new FadingCounter(), 10, SECOND, 2.0);
-    Cell cell = take(rule, START, 4);
+    CellState cell = take(rule, START, 4);
     assertThat(back(rule, cell, START, 4, 4)).isSameAs(cell);
   }
 }

@@ -16,8 +16,12 @@ class IntervalCellTest {
   private static final TokenBucketRule RULE = TokenBucketRule.of(10, 3, SECOND).byInterval();
 
   /** Eight were taken when the first interval began. */
-  private static final Cell EIGHT =
-      Cell.unused(RULE).read(RULE, 7_000_000, 8, Mode.ACQUIRE).taken();
+  private static final CellState EIGHT = eight();
+
+  private static CellState eight() {
+    CellState unused = CellState.unused(RULE);
+    return unused.after(unused.read(RULE, 7_000_000, 8, Mode.ACQUIRE));
+  }
 
   @ParameterizedTest
   @CsvSource({
@@ -40,7 +44,8 @@ class IntervalCellTest {
     assertThat(readout.retryAfterMicros(true)).isEqualTo(again);
     assertThat(readout.resetAfterMicros(false)).isEqualTo(full);
     assertThat(readout.resetAfterMicros(true)).isEqualTo(fullOnceTaken);
-    assertThat(readout.taken().neededUntilMicros()).isEqualTo(7_000_000 + since + fullOnceTaken);
+    assertThat(EIGHT.after(readout).neededUntilMicros(RULE))
+        .isEqualTo(7_000_000 + since + fullOnceTaken);
   }
 
   @ParameterizedTest
@@ -64,12 +69,13 @@ class IntervalCellTest {
 
   @Test
   void aBucketThatWasNeverUsedIsFullAndItsFirstIntervalBeginsWithTheCall() {
-    CellReadout readout = Cell.unused(RULE).read(RULE, 7_300_000, 4, Mode.ACQUIRE);
+    CellState unused = CellState.unused(RULE);
+    CellReadout readout = unused.read(RULE, 7_300_000, 4, Mode.ACQUIRE);
     assertThat(readout.remainingBefore()).isEqualTo(10);
     assertThat(readout.retryAfterMicros(true)).isEqualTo(1_000_000);
     assertThat(readout.resetAfterMicros(false)).isZero();
     assertThat(readout.resetAfterMicros(true)).isEqualTo(2_000_000);
-    CellReadout next = readout.taken().read(RULE, 8_000_000, 7, Mode.ACQUIRE);
+    CellReadout next = unused.after(readout).read(RULE, 8_000_000, 7, Mode.ACQUIRE);
     assertThat(next.retryAfterMicros(false)).isEqualTo(300_000);
   }
 
@@ -78,7 +84,7 @@ class IntervalCellTest {
     CellReadout readout = EIGHT.read(RULE, 8_300_000, 9, Mode.RECORD);
     assertThat(readout.retryAfterMicros(true)).isEqualTo(700_000);
     assertThat(readout.resetAfterMicros(true)).isEqualTo(3_700_000);
-    assertThat(readout.taken().read(RULE, 8_300_000, 1, Mode.PEEK).remainingBefore()).isZero();
+    assertThat(EIGHT.after(readout).read(RULE, 8_300_000, 1, Mode.PEEK).remainingBefore()).isZero();
   }
 
   @Test

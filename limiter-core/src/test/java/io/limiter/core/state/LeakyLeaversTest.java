@@ -82,7 +82,7 @@ class LeakyLeaversTest {
     queue.take(1);
     queue.take(3);
     queue.take(1);
-    queue.cell = Cell.unused(TWO);
+    queue.cell = CellState.unused(TWO);
     assertThat(queue.leave(1)).as("no call has come since").isFalse();
     queue.now = later;
     queue.take(2);
@@ -96,7 +96,7 @@ class LeakyLeaversTest {
   void aCallLaterThanTheLastDepartureGivesNothingBack() {
     LeakyQueue queue = new LeakyQueue(TWO);
     queue.takeEach(2);
-    Cell early = queue.cell;
+    CellState early = queue.cell;
     queue.now = 100_000;
     queue.take(1);
     queue.cell = early;

@@ -14,13 +14,13 @@ final class LeakyQueue {
   private record Call(LeakyBucketRule rule, long stamp, int units, long waits) {}
 
   LeakyBucketRule rule;
-  Cell cell;
+  CellState cell;
   long now;
   private final List<Call> calls = new ArrayList<>();
 
   LeakyQueue(LeakyBucketRule rule) {
     this.rule = rule;
-    this.cell = Cell.unused(rule);
+    this.cell = CellState.unused(rule);
   }
 
   CellReadout read(int cost, long later) {
@@ -36,7 +36,7 @@ final class LeakyQueue {
     CellReadout readout = read(cost, 0);
     assertThat(readout.remainingBefore()).isGreaterThanOrEqualTo(cost);
     calls.add(new Call(rule, now, cost, readout.departureParts()));
-    cell = readout.taken();
+    cell = cell.after(readout);
     return readout.delayMicros();
   }
 
@@ -59,7 +59,7 @@ final class LeakyQueue {
 
   boolean leave(int index, int units) {
     Call call = calls.get(index);
-    Cell before = cell;
+    CellState before = cell;
     cell = cell.giveBack(call.rule, call.stamp, units, call.units, call.waits, now);
     return cell != before;
   }

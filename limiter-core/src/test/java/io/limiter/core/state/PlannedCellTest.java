@@ -63,10 +63,10 @@ class PlannedCellTest {
   @ParameterizedTest
   @MethodSource("rules")
   void aScriptGetsTheseNumbers(Rule rule, CellAlgorithm algorithm, int size, double[] plan) {
-    Cell cell = Cell.unused(rule);
+    Cell cell = CellState.cell(rule);
 
     assertThat(cell.algorithm()).isEqualTo(algorithm);
-    assertThat(cell.plan(rule, 0)).containsExactly(plan);
+    assertThat(cell.plan(0)).containsExactly(plan);
     assertThat(cell.size()).as("stored values").isEqualTo(size);
     assertThat(cell.isZoned()).isFalse();
   }
@@ -74,14 +74,13 @@ class PlannedCellTest {
   @Test
   void aWindowWithoutDaylightSavingGetsOneOffset() {
     Cell cell =
-        Cell.unused(
+        CellState.cell(
             FixedWindowRule.of(10, Duration.ofHours(24))
                 .alignedTo(
                     Alignment.to(ZoneOffset.ofHours(2)).from(LocalDateTime.of(2024, 1, 1, 6, 30))));
 
     assertThat(cell.algorithm()).isEqualTo(CellAlgorithm.ALIGNED_WINDOW);
-    assertThat(cell.plan(ALIGNED, 5))
-        .containsExactly(10, 24 * HOUR, 6.5 * HOUR, 2 * HOUR, 0, 2 * HOUR);
+    assertThat(cell.plan(5)).containsExactly(10, 24 * HOUR, 6.5 * HOUR, 2 * HOUR, 0, 2 * HOUR);
     assertThat(cell.isZoned()).isFalse();
   }
 
@@ -89,17 +88,17 @@ class PlannedCellTest {
   @Test
   void aWindowInAZoneGetsTheNearestChangeOfItsClocks() {
     Rule daily = FixedWindowRule.aligned(10, Duration.ofHours(24), ZoneId.of("Europe/Berlin"));
-    Cell cell = Cell.unused(daily);
+    Cell cell = CellState.cell(daily);
     long spring = micros("2024-03-31T01:00:00Z");
     long autumn = micros("2024-10-27T01:00:00Z");
 
     assertThat(cell.isZoned()).isTrue();
     for (String near : new String[] {"2024-02-01T00:00:00Z", "2024-07-13T00:00:00Z"}) {
-      assertThat(cell.plan(daily, micros(near)))
+      assertThat(cell.plan(micros(near)))
           .as(near)
           .containsExactly(10, 24 * HOUR, 0, HOUR, spring, 2 * HOUR);
     }
-    assertThat(cell.plan(daily, micros("2024-07-15T00:00:00Z")))
+    assertThat(cell.plan(micros("2024-07-15T00:00:00Z")))
         .containsExactly(10, 24 * HOUR, 0, 2 * HOUR, autumn, HOUR);
   }
 
@@ -107,11 +106,11 @@ class PlannedCellTest {
   @Test
   void aPeriodOfTheCalendarGetsFourBeginnings() {
     Rule monthly = FixedWindowRule.aligned(10, CalendarPeriod.MONTH, ZoneId.of("Europe/Berlin"));
-    Cell cell = Cell.unused(monthly);
+    Cell cell = CellState.cell(monthly);
 
     assertThat(cell.algorithm()).isEqualTo(CellAlgorithm.CALENDAR_WINDOW);
     assertThat(cell.isZoned()).isTrue();
-    assertThat(cell.plan(monthly, micros("2024-03-31T22:00:00Z")))
+    assertThat(cell.plan(micros("2024-03-31T22:00:00Z")))
         .containsExactly(
             10,
             micros("2024-02-29T23:00:00Z"),
@@ -132,11 +131,11 @@ class PlannedCellTest {
                 FixedWindowRule.Alignment.to(ZoneId.of("Europe/Berlin"))
                     .each(CalendarPeriod.MONTH)
                     .forSubject(LocalDate.of(2020, 10, 31)));
-    Cell cell = Cell.unused(monthly);
+    Cell cell = CellState.cell(monthly);
 
     assertThat(cell.algorithm()).isEqualTo(CellAlgorithm.ANCHORED_WINDOW);
     assertThat(cell.isZoned()).isTrue();
-    assertThat(cell.plan(monthly, micros("2024-03-31T22:00:00Z")))
+    assertThat(cell.plan(micros("2024-03-31T22:00:00Z")))
         .containsExactly(
             10,
             micros("2024-02-28T23:00:00Z"),
@@ -156,16 +155,17 @@ class PlannedCellTest {
   /** Its clocks may be set back by two hours while a window lasts. */
   @Test
   void theStateIsKeptAsLongAsItMayBeNeeded() {
-    assertThat(Cell.unused(COUNTER).memoryMicros()).isEqualTo(2_000_000);
-    assertThat(Cell.unused(WINDOW).memoryMicros()).isEqualTo(1_000_000);
-    assertThat(Cell.unused(ALIGNED).memoryMicros()).isEqualTo(1_000_000 + 2 * HOUR);
-    assertThat(Cell.unused(BUCKET).memoryMicros()).isEqualTo(HOUR);
-    assertThat(Cell.unused(BY_INTERVAL).memoryMicros()).isEqualTo(HOUR);
-    assertThat(Cell.unused(TokenBucketRule.of(10, 2, SECOND)).memoryMicros()).isEqualTo(5_000_000);
-    assertThat(Cell.unused(TokenBucketRule.of(10, 3, SECOND).byInterval()).memoryMicros())
+    assertThat(CellState.cell(COUNTER).memoryMicros()).isEqualTo(2_000_000);
+    assertThat(CellState.cell(WINDOW).memoryMicros()).isEqualTo(1_000_000);
+    assertThat(CellState.cell(ALIGNED).memoryMicros()).isEqualTo(1_000_000 + 2 * HOUR);
+    assertThat(CellState.cell(BUCKET).memoryMicros()).isEqualTo(HOUR);
+    assertThat(CellState.cell(BY_INTERVAL).memoryMicros()).isEqualTo(HOUR);
+    assertThat(CellState.cell(TokenBucketRule.of(10, 2, SECOND)).memoryMicros())
+        .isEqualTo(5_000_000);
+    assertThat(CellState.cell(TokenBucketRule.of(10, 3, SECOND).byInterval()).memoryMicros())
         .isEqualTo(4_000_000);
-    assertThat(Cell.unused(CUSTOM).memoryMicros()).isEqualTo(60_000_000);
-    assertThat(Cell.unused(LEAKY).memoryMicros()).isEqualTo(10_333_334);
+    assertThat(CellState.cell(CUSTOM).memoryMicros()).isEqualTo(60_000_000);
+    assertThat(CellState.cell(LEAKY).memoryMicros()).isEqualTo(10_333_334);
   }
 
   /** Plans hold them. */
@@ -179,7 +179,7 @@ class PlannedCellTest {
   @Test
   void aLogHasNoCell() {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> Cell.unused(SlidingWindowLogRule.of(1, SECOND)))
+        .isThrownBy(() -> CellState.cell(SlidingWindowLogRule.of(1, SECOND)))
         .withMessageStartingWith("A log has no cell: ");
   }
 

@@ -38,12 +38,12 @@ class StoredCellTest {
   private static final long NOW = 2_500_000;
 
   private static CellReadout read(Rule rule, long now, double... numbers) {
-    Cell unused = Cell.unused(rule);
-    double[] all = Arrays.copyOf(numbers, unused.size());
+    Cell cell = CellState.cell(rule);
+    double[] all = Arrays.copyOf(numbers, cell.size());
     if (rule == BUCKET || rule instanceof LeakyBucketRule) {
-      all[all.length - 1] = unused.plan(rule, 0)[1]; // parts of a token, or of a microsecond
+      all[all.length - 1] = cell.plan(0)[1]; // parts of a token, or of a microsecond
     }
-    return unused.stored(now, all).read(rule, now, 1, Mode.PEEK);
+    return CellState.stored(rule, now, all).read(rule, now, 1, Mode.PEEK);
   }
 
   private static long left(Rule rule, double... numbers) {
@@ -54,11 +54,12 @@ class StoredCellTest {
   @ValueSource(doubles = {-1, 0, Double.NaN, NOW + 1, Double.POSITIVE_INFINITY})
   void aRuleWithAnImpossibleTimeCountsAsUnused(double first) {
     for (Rule rule : ALL) {
-      Cell unused = Cell.unused(rule);
-      double[] numbers = new double[10];
+      double[] numbers = new double[CellState.cell(rule).size()];
       Arrays.fill(numbers, 5);
       numbers[0] = first;
-      assertThat(unused.stored(NOW, numbers)).as("%s", rule).isSameAs(unused);
+      assertThat(CellState.stored(rule, NOW, numbers).numbers())
+          .as("%s", rule)
+          .isEqualTo(CellState.unused(rule).numbers());
     }
   }
 
@@ -153,22 +154,22 @@ class StoredCellTest {
 
   @Test
   void partsOfAnotherRefillOrRateAreConvertedAndRoundedUp() {
-    Cell bucket = Cell.unused(BUCKET).stored(NOW, new double[] {NOW, 8, 3});
+    CellState bucket = CellState.stored(BUCKET, NOW, NOW, 8, 3);
     assertThat(bucket.read(BUCKET, NOW, 1, Mode.PEEK).resetAfterMicros(false))
         .as("two tokens and two thirds")
         .isEqualTo(2 * 500_000 + 333_334);
-    Cell queue = Cell.unused(LEAKY).stored(NOW, new double[] {NOW, 10, gap(1, 1, 1), 3});
+    CellState queue = CellState.stored(LEAKY, NOW, NOW, 10, gap(1, 1, 1), 3);
     CellReadout readout = queue.read(LEAKY, NOW, 1, Mode.PEEK);
     assertThat(readout.delayMicros()).as("three and a third").isEqualTo(4);
     for (double scale : new double[] {0, -1, Double.NaN, 0x1p60}) {
-      Cell broken = Cell.unused(BUCKET).stored(NOW, new double[] {NOW, 8, scale});
+      CellState broken = CellState.stored(BUCKET, NOW, NOW, 8, scale);
       assertThat(broken.read(BUCKET, NOW, 1, Mode.PEEK).resetAfterMicros(false)).isZero();
     }
   }
 
   /** The state after five calls in a queue of ten, the first of which departs at once. */
   private static CellReadout queue(boolean fair, double gap) {
-    double[] numbers = new double[Cell.unused(LEAKY).size()];
+    double[] numbers = new double[CellState.cell(LEAKY).size()];
     numbers[0] = NOW;
     numbers[1] = 2_500_000;
     numbers[2] = gap;

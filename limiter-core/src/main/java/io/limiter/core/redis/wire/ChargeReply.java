@@ -247,17 +247,7 @@ public final class ChargeReply {
     }
   }
 
-  /**
-   * Checks a state value of a custom algorithm, which must only receive values that it has written.
-   */
-  static double finite(double number) {
-    if (!Double.isFinite(number)) {
-      throw strange("number " + number);
-    }
-    return number;
-  }
-
-  private static StoreException strange(String what) {
+  static StoreException strange(String what) {
     return new StoreException(
         FailureReason.ERROR, "Redis replied to a decision with the " + what, null);
   }
@@ -313,11 +303,7 @@ public final class ChargeReply {
    * lease, or less if a window ends earlier.
    */
   public long leaseMicros() {
-    long micros = call.leaseMicros();
-    for (CellReadout cell : cells) {
-      micros = Math.min(micros, cell.taken().spendableUntilMicros(nowMicros()) - nowMicros());
-    }
-    return micros;
+    return stack().cells().spendableMicros(cells, nowMicros(), call.leaseMicros());
   }
 
   /**

@@ -29,21 +29,19 @@ final class EncodedCells {
 
   private final List<CustomAlgorithm> algorithms;
 
-  /** The cell of each rule that is fully replenished. */
-  private final Cell[] neverUsed;
-
+  private final Cell[] cells;
   private final int numbers;
 
   EncodedCells(RuleStack stack, List<CustomAlgorithm> algorithms) {
     this.rules = IntStream.range(0, stack.cells()).mapToObj(stack::cellRule).toList();
     this.algorithms = algorithms;
-    this.neverUsed = rules.stream().map(Cell::unused).toArray(Cell[]::new);
-    this.numbers = Arrays.stream(neverUsed).mapToInt(Cell::size).sum();
+    this.cells = Cell.of(stack);
+    this.numbers = Cell.length(cells);
   }
 
   /** Whether {@link #codes} change with time. */
   boolean isZoned() {
-    return Arrays.stream(neverUsed).anyMatch(Cell::isZoned);
+    return Arrays.stream(cells).anyMatch(Cell::isZoned);
   }
 
   /** Length in a head: the time of the first write, and the numbers. */
@@ -53,7 +51,7 @@ final class EncodedCells {
 
   /** The longest time for which a rule's cell is needed after it was written. */
   long memoryMicros() {
-    return Arrays.stream(neverUsed).mapToLong(Cell::memoryMicros).max().orElse(0);
+    return Arrays.stream(cells).mapToLong(Cell::memoryMicros).max().orElse(0);
   }
 
   /**
@@ -63,11 +61,11 @@ final class EncodedCells {
    */
   byte[] codes(long wallMicros) {
     ByteArrayOutputStream codes = new ByteArrayOutputStream();
-    for (int r = 0; r < neverUsed.length; r++) {
-      double[] plan = neverUsed[r].plan(rules.get(r), wallMicros);
+    for (int c = 0; c < cells.length; c++) {
+      double[] plan = cells[c].plan(wallMicros);
       ByteBuffer code = ByteBuffer.allocate(CODE + 8 * plan.length);
-      code.put((byte) number(rules.get(r), neverUsed[r]));
-      code.put((byte) neverUsed[r].size()).put((byte) code.capacity());
+      code.put((byte) number(rules.get(c), cells[c]));
+      code.put((byte) cells[c].size()).put((byte) code.capacity());
       for (double number : plan) {
         code.putDouble(number);
       }
@@ -107,23 +105,40 @@ final class EncodedCells {
    */
   CellReadout[] read(
       byte[] reply, int offset, long nowMicros, Mode mode, int cost, long leaseMicros) {
-    CellReadout[] readouts = new CellReadout[rules.size()];
-    int at = offset;
-    for (int r = 0; r < readouts.length; r++) {
-      Rule rule = rules.get(r);
-      double[] values = new double[neverUsed[r].size()];
-      for (int n = 0; n < values.length; n++) {
-        double number = ChargeReply.number(reply, at + 8 * n);
-        values[n] = rule instanceof CustomRule ? ChargeReply.finite(number) : number;
+    double[] values = new double[numbers];
+    for (int n = 0; n < numbers; n++) {
+      values[n] = ChargeReply.number(reply, offset + 8 * n);
+    }
+    long[] state = new long[numbers];
+    CellReadout[] readouts = new CellReadout[cells.length];
+    for (int c = 0; c < readouts.length; c++) {
+      if (rules.get(c) instanceof CustomRule) {
+        requireFinite(values, cells[c]);
       }
-      at += 8 * values.length;
-      Cell cell = neverUsed[r].stored(nowMicros, values);
-      readouts[r] =
-          leaseMicros > 0
-              ? cell.lease(rule, nowMicros, cost, leaseMicros)
-              : cell.read(rule, nowMicros, cost, mode);
-      ChargeReply.checkRemaining(readouts[r].remainingBefore(), rule.capacity());
+      cells[c].set(state, values, nowMicros);
+      readouts[c] = cells[c].read(state, nowMicros, cost, mode, leaseMicros);
+      ChargeReply.checkRemaining(readouts[c].remainingBefore(), rules.get(c).capacity());
     }
     return readouts;
+  }
+
+  /** A custom algorithm must only receive values that it has written. */
+  private static void requireFinite(double[] values, Cell cell) {
+    for (int n = cell.at(); n < cell.at() + cell.size(); n++) {
+      if (!Double.isFinite(values[n])) {
+        throw ChargeReply.strange("number " + values[n]);
+      }
+    }
+  }
+
+  /** For how long the units of a lease may be spent, at most {@code leaseMicros}. */
+  long spendableMicros(CellReadout[] readouts, long nowMicros, long leaseMicros) {
+    long[] taken = new long[numbers];
+    long micros = leaseMicros;
+    for (int c = 0; c < cells.length; c++) {
+      readouts[c].take(taken);
+      micros = Math.min(micros, cells[c].spendableUntilMicros(taken, nowMicros) - nowMicros);
+    }
+    return micros;
   }
 }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.state;
+
+import io.limiter.core.rule.Rule;
+import io.limiter.core.store.Mode;
+
+/** The numbers of one subject under one rule, or under others of its shape. Immutable. */
+final class CellState {
+
+  private final long[] numbers;
+
+  private CellState(long[] numbers) {
+    this.numbers = numbers;
+  }
+
+  static Cell cell(Rule rule) {
+    return CellAlgorithm.cell(rule, 0);
+  }
+
+  static CellState of(long... numbers) {
+    return new CellState(numbers);
+  }
+
+  static CellState unused(Rule rule) {
+    return new CellState(Cell.unused(new Cell[] {cell(rule)}));
+  }
+
+  static CellState stored(Rule rule, long now, double... stored) {
+    long[] numbers = new long[stored.length];
+    cell(rule).set(numbers, stored, now);
+    return new CellState(numbers);
+  }
+
+  CellReadout read(Rule rule, long now, int cost, Mode mode) {
+    return cell(rule).read(numbers, now, cost, mode, 0);
+  }
+
+  /** The state after an admitted call of which this is the readout. */
+  CellState after(CellReadout call) {
+    long[] taken = numbers.clone();
+    call.take(taken);
+    return new CellState(taken);
+  }
+
+  /** The state after a denied call; this object if nothing changes. */
+  CellState denied(CellReadout call) {
+    if (!call.starts()) {
+      return this;
+    }
+    long[] started = numbers.clone();
+    call.start(started);
+    return new CellState(started);
+  }
+
+  /** This object if nothing changes. */
+  CellState giveBack(Rule rule, long stamp, int units, int taken, long parts, long now) {
+    long[] lowered = numbers.clone();
+    return cell(rule).giveBack(lowered, stamp, units, taken, parts, now)
+        ? new CellState(lowered)
+        : this;
+  }
+
+  long neededUntilMicros(Rule rule) {
+    return cell(rule).neededUntilMicros(numbers);
+  }
+
+  long[] numbers() {
+    return numbers.clone();
+  }
+
+  @Override
+  public String toString() {
+    return java.util.Arrays.toString(numbers);
+  }
+}
