@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The immutable answer to one decision. A store derives it from a {@link
- * io.limiter.core.store.DecisionReadout}, or uses the builder:
+ * io.limiter.core.store.Decision}, or uses the builder:
  *
  * <pre>{@code
  * return Verdict.of(request.policy(), Outcome.LIMITED)
@@ -79,15 +79,12 @@ public final class Verdict {
    * Creates the verdict of a store in one step, since every call creates one. For authors of
    * stores; the arguments are those of the {@link Builder}.
    *
-   * @param whenAsked computes {@code rules} and {@code duplicate} when they are first read; these
-   *     two arguments are empty then. Null if they are given
+   * @param rules computes the verdicts of the rules and of the duplicate guard when they are read
    */
   public static Verdict decided(
       Policy policy,
       Outcome outcome,
-      @Nullable LazyRules whenAsked,
-      List<RuleVerdict> rules,
-      Optional<RuleVerdict> duplicate,
+      LazyRules rules,
       Optional<Duration> ban,
       Duration delay,
       Reservation reservation,
@@ -95,7 +92,7 @@ public final class Verdict {
     return new Verdict(
         policy,
         outcome,
-        whenAsked == null ? content(List.copyOf(rules), duplicate) : whenAsked,
+        rules,
         ban.isEmpty() && delay.isZero() ? Extras.STORE : new Extras(DecidedBy.STORE, ban, delay),
         reservation,
         decidedAtMicros);

@@ -6,8 +6,8 @@ import io.limiter.core.StateKey;
 import io.limiter.core.memory.UnitLog.LogTable;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellReadout;
+import io.limiter.core.state.Cells;
 import io.limiter.core.store.DecisionReadout;
 import io.limiter.core.store.Mode;
 import java.util.List;
@@ -18,11 +18,12 @@ import org.jspecify.annotations.Nullable;
  * under the lock of the stripe, except those that {@link DecisionReadout} describes.
  */
 @SuppressWarnings("NullAway.Init") // find is called before all else
-class ChargeEvaluation {
+class ChargeEvaluation implements DecisionReadout {
 
   private static final long[] NOTHING = {};
 
   final Charge charge;
+  private final Mode mode;
 
   /** The evaluation of the next charge of the call. */
   final @Nullable ChargeEvaluation next;
@@ -36,9 +37,7 @@ class ChargeEvaluation {
    */
   private final long[] found;
 
-  private Cell[] cells;
-
-  /** The numbers that were read, which are evaluated again when a verdict is read. */
+  /** The numbers of the cells that were read, which are evaluated again when a verdict is read. */
   private long[] numbers;
 
   private @Nullable BanEvaluation ban;
@@ -46,8 +45,9 @@ class ChargeEvaluation {
   private boolean admits;
   private long nowMicros;
 
-  ChargeEvaluation(Charge charge, @Nullable ChargeEvaluation next) {
+  ChargeEvaluation(Charge charge, Mode mode, @Nullable ChargeEvaluation next) {
     this.charge = charge;
+    this.mode = mode;
     this.next = next;
     this.found =
         charge.stack().logs() > 0 ? new long[1 + 2 * charge.stack().rules().size()] : NOTHING;
@@ -60,7 +60,7 @@ class ChargeEvaluation {
     private int givenBack;
 
     OfLease(Charge charge, long leaseMicros) {
-      super(charge, null);
+      super(charge, Mode.ACQUIRE, null);
       this.leaseMicros = leaseMicros;
     }
 
@@ -70,8 +70,8 @@ class ChargeEvaluation {
     }
 
     @Override
-    int giveBack(int units, Mode mode, long atMicros) {
-      int given = giveBack(units, givenBack, mode, atMicros);
+    int giveBack(int units, long atMicros) {
+      int given = giveBack(units, givenBack, atMicros);
       givenBack += units;
       return given;
     }
@@ -86,24 +86,31 @@ class ChargeEvaluation {
     return charge.stack();
   }
 
-  private CellReadout readout(int cell, Mode mode) {
-    return cells[cell].read(numbers, nowMicros, charge.cost(), mode, leaseMicros());
+  private CellReadout readout(int cell) {
+    return cells().get(cell).read(numbers, nowMicros, charge.cost(), mode, leaseMicros());
   }
 
-  long remainingBefore(int rule, Mode mode) {
+  private Cells cells() {
+    return log.cells(stack());
+  }
+
+  @Override
+  public long remainingBefore(int rule) {
     int cell = stack().cellIndex(rule);
-    return cell < 0 ? found[1 + 2 * rule] : readout(cell, mode).remainingBefore();
+    return cell < 0 ? found[1 + 2 * rule] : readout(cell).remainingBefore();
   }
 
-  long retryAfterMicros(int rule, Mode mode, boolean taken) {
+  @Override
+  public long retryAfterMicros(int rule, boolean taken) {
     int cell = stack().cellIndex(rule);
-    return cell < 0 ? found[2 + 2 * rule] : readout(cell, mode).retryAfterMicros(taken);
+    return cell < 0 ? found[2 + 2 * rule] : readout(cell).retryAfterMicros(taken);
   }
 
-  long resetAfterMicros(int rule, Mode mode, boolean taken) {
+  @Override
+  public long resetAfterMicros(int rule, boolean taken) {
     int cell = stack().cellIndex(rule);
     if (cell >= 0) {
-      return readout(cell, mode).resetAfterMicros(taken);
+      return readout(cell).resetAfterMicros(taken);
     }
     long windowMicros = stack().windowMicros(rule);
     return taken ? windowMicros + aheadMicros() : Math.max(0, windowMicros - found[0]);
@@ -114,17 +121,19 @@ class ChargeEvaluation {
     return Math.max(leaseMicros(), -found[0]);
   }
 
-  long delayMicros(int rule, Mode mode) {
+  @Override
+  public long delayMicros(int rule) {
     int cell = stack().cellIndex(rule);
-    return cell < 0 ? 0 : readout(cell, mode).delayMicros();
+    return cell < 0 ? 0 : readout(cell).delayMicros();
   }
 
-  long banMicros() {
+  @Override
+  public long banMicros() {
     return ban == null ? 0 : ban.micros();
   }
 
-  /** The time of the key at the decision. */
-  long nowMicros() {
+  @Override
+  public long nowMicros() {
     return nowMicros;
   }
 
@@ -146,16 +155,15 @@ class ChargeEvaluation {
   }
 
   /** Reads the state. Returns whether every rule admits the charge, and no ban is in force. */
-  boolean read(long clockMicros, Mode mode) {
+  boolean read(long clockMicros) {
     nowMicros = log.nowMicros(clockMicros);
     if (stack().ban().isPresent() && !charge.observed() && mode != Mode.RECORD) {
       ban = new BanEvaluation(stack().ban().get(), log.table(), banKey(), clockMicros);
     }
-    boolean passes = found.length == 0 || readLog(mode);
-    cells = log.cells(stack());
-    numbers = log.numbers(cells);
-    for (int c = 0; c < cells.length; c++) {
-      passes &= readout(c, mode).admits() || mode == Mode.RECORD;
+    boolean passes = found.length == 0 || readLog();
+    numbers = stack().cells() == 0 ? NOTHING : log.numbers(cells());
+    for (int c = 0; c < stack().cells(); c++) {
+      passes &= readout(c).admits() || mode == Mode.RECORD;
     }
     if (ban != null && !passes && mode == Mode.ACQUIRE && leaseMicros() == 0) {
       ban.violate(clockMicros);
@@ -169,12 +177,20 @@ class ChargeEvaluation {
     return key.equals(charge.key()) ? key.ban() : new StateKey(key.tag() + ".ban", key.name());
   }
 
-  /** What {@link #read} returned. */
-  boolean admits() {
+  @Override
+  public boolean admits() {
     return admits;
   }
 
-  private boolean readLog(Mode mode) {
+  @Override
+  public Status status() {
+    if (admits) {
+      return Status.ADMITTED;
+    }
+    return banMicros() > 0 ? Status.BANNED : Status.LIMITED;
+  }
+
+  private boolean readLog() {
     int size = log.size();
     found[0] = size > 0 ? nowMicros - log.newestMicros() : Long.MAX_VALUE;
     int cost = charge.cost();
@@ -210,14 +226,14 @@ class ChargeEvaluation {
   }
 
   /** Takes the units. */
-  void take(long clockMicros, Mode mode) {
+  void take(long clockMicros) {
     if (!kept) {
       return;
     }
     writeBan();
-    long[] taken = cells.length == 0 ? numbers : numbers.clone();
-    for (int c = 0; c < cells.length; c++) {
-      readout(c, mode).take(taken);
+    long[] taken = stack().cells() == 0 ? numbers : numbers.clone();
+    for (int c = 0; c < stack().cells(); c++) {
+      readout(c).take(taken);
     }
     write(taken, clockMicros);
     log.taken(clockMicros);
@@ -235,8 +251,8 @@ class ChargeEvaluation {
               stack().kept(),
               stack().horizonMicros());
     }
-    if (cells.length > 0) {
-      log.remember(stack(), cells, counted, nowMicros);
+    if (stack().cells() > 0) {
+      log.remember(cells(), counted, nowMicros);
     }
     log.wrote(nowMicros, nowMicros - clockMicros);
   }
@@ -244,10 +260,10 @@ class ChargeEvaluation {
   /** Records past units at their time, or at that of the last write if that is later. */
   void record(long thenMicros) {
     long atMicros = log.notBeforeLastWrite(thenMicros);
-    var unused = read(atMicros, Mode.RECORD);
+    var unused = read(atMicros);
     long[] recorded = numbers.clone();
-    for (Cell cell : cells) {
-      cell.record(recorded, nowMicros, charge.cost());
+    for (int c = 0; c < stack().cells(); c++) {
+      cells().get(c).record(recorded, nowMicros, charge.cost());
     }
     write(recorded, atMicros);
   }
@@ -263,8 +279,8 @@ class ChargeEvaluation {
     }
     writeBan();
     long[] after = numbers;
-    for (int c = 0; c < cells.length && leaseMicros() == 0; c++) {
-      CellReadout readout = readout(c, Mode.ACQUIRE);
+    for (int c = 0; c < stack().cells() && leaseMicros() == 0; c++) {
+      CellReadout readout = readout(c);
       if (readout.starts()) {
         after = after == numbers ? numbers.clone() : after;
         readout.start(after);
@@ -272,7 +288,7 @@ class ChargeEvaluation {
     }
     if (after != numbers) {
       log.table().keep(log);
-      log.remember(stack(), cells, after, nowMicros);
+      log.remember(cells(), after, nowMicros);
       log.wrote(nowMicros, nowMicros - clockMicros);
     } else {
       log.shiftTo(nowMicros - clockMicros);
@@ -289,9 +305,9 @@ class ChargeEvaluation {
   long spendableMicros() {
     long micros = leaseMicros();
     long[] taken = numbers.clone();
-    for (int c = 0; c < cells.length; c++) {
-      readout(c, Mode.ACQUIRE).take(taken);
-      micros = Math.min(micros, cells[c].spendableUntilMicros(taken, nowMicros) - nowMicros);
+    for (int c = 0; c < stack().cells(); c++) {
+      readout(c).take(taken);
+      micros = Math.min(micros, cells().get(c).spendableUntilMicros(taken, nowMicros) - nowMicros);
     }
     return micros;
   }
@@ -300,14 +316,14 @@ class ChargeEvaluation {
    * Gives back units that {@link #take} took, as far as they are still there; some stay if the call
    * costs less than reserved.
    */
-  int giveBack(int units, Mode mode, long atMicros) {
-    return giveBack(units, 0, mode, atMicros);
+  int giveBack(int units, long atMicros) {
+    return giveBack(units, 0, atMicros);
   }
 
   /**
    * @param before the units that were given back before
    */
-  final int giveBack(int units, int before, Mode mode, long atMicros) {
+  final int giveBack(int units, int before, long atMicros) {
     UnitLog from = kept ? log.table().peek(log.key()) : null;
     if (from == null) {
       return 0;
@@ -319,7 +335,7 @@ class ChargeEvaluation {
             : 0;
     if (from.hasNumbersSince(nowMicros)) {
       long laterMicros = from.nowMicros(atMicros);
-      given = Math.max(given, giveBack(from.lowered(), lower, before, mode, laterMicros));
+      given = Math.max(given, giveBack(from.lowered(), lower, before, laterMicros));
     }
     if (from.size() == 0 && !from.hasNumbers()) {
       from.table().remove(from.key());
@@ -333,18 +349,19 @@ class ChargeEvaluation {
    * @param lowered the numbers that are stored
    * @return the largest number of units given back to any cell that still had some
    */
-  private int giveBack(long[] lowered, int lower, int before, Mode mode, long laterMicros) {
+  private int giveBack(long[] lowered, int lower, int before, long laterMicros) {
     long departureParts = 0;
-    for (int c = 0; c < cells.length; c++) {
-      departureParts = Math.max(departureParts, readout(c, mode).departureParts());
+    for (int c = 0; c < stack().cells(); c++) {
+      departureParts = Math.max(departureParts, readout(c).departureParts());
     }
     int most = 0;
-    for (int c = 0; c < cells.length; c++) {
-      int took = (int) readout(c, mode).units();
+    for (int c = 0; c < stack().cells(); c++) {
+      int took = (int) readout(c).units();
       int units = took - lower;
       if (units > 0
-          && cells[c].giveBack(
-              lowered, nowMicros, units, took - before, departureParts, laterMicros)) {
+          && cells()
+              .get(c)
+              .giveBack(lowered, nowMicros, units, took - before, departureParts, laterMicros)) {
         most = Math.max(most, units);
       }
     }

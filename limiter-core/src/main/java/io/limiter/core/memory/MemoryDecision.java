@@ -6,17 +6,13 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
-import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.StripedState.Stripe;
-import io.limiter.core.store.AtMostOnceReservation;
-import io.limiter.core.store.DecisionReadout;
+import io.limiter.core.store.Decision;
 import io.limiter.core.store.LimitStore.Grant;
 import io.limiter.core.store.Mode;
-import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.ToIntFunction;
@@ -26,40 +22,26 @@ import java.util.function.ToIntFunction;
  * writes. From then on it is the readout from which the verdict is read, and the reservation of an
  * admitted call, whose stages are complete.
  */
-final class MemoryDecision extends AtMostOnceReservation
-    implements DecisionReadout, Verdict.LazyRules, StripedState.Action {
+final class MemoryDecision extends Decision implements StripedState.Action {
 
   private final StripedState stripes;
   private final ChargeEvaluation first;
 
-  /** The mode, as booleans: every admitted call keeps its decision until it ends. */
-  private final boolean peeks;
-
-  private final boolean records;
-
   MemoryDecision(LimitRequest request, Mode mode, StripedState stripes) {
-    this(request, mode, stripes, evaluations(request, 0));
+    this(request, mode, stripes, evaluations(request, mode, 0));
   }
 
   private MemoryDecision(
       LimitRequest request, Mode mode, StripedState stripes, ChargeEvaluation first) {
-    super(request);
+    super(request, mode);
     this.stripes = stripes;
     this.first = first;
-    this.peeks = mode == Mode.PEEK;
-    this.records = mode == Mode.RECORD;
   }
 
-  private Mode mode() {
-    if (peeks) {
-      return Mode.PEEK;
-    }
-    return records ? Mode.RECORD : Mode.ACQUIRE;
-  }
-
-  private static ChargeEvaluation evaluations(LimitRequest request, int from) {
+  private static ChargeEvaluation evaluations(LimitRequest request, Mode mode, int from) {
     boolean last = from + 1 == request.size();
-    return new ChargeEvaluation(request.charge(from), last ? null : evaluations(request, from + 1));
+    return new ChargeEvaluation(
+        request.charge(from), mode, last ? null : evaluations(request, mode, from + 1));
   }
 
   /** Takes the units of the only charge in advance. */
@@ -70,14 +52,13 @@ final class MemoryDecision extends AtMostOnceReservation
     return new Grant(
         verdict,
         verdict.allowed() ? only.spendableMicros() : 0,
-        some ->
-            decision.locked(
-                0, 1, (c, clockMicros) -> only.giveBack(some, Mode.ACQUIRE, clockMicros)));
+        some -> decision.locked(0, 1, (c, clockMicros) -> only.giveBack(some, clockMicros)));
   }
 
-  private ChargeEvaluation evaluation(int charge) {
+  @Override
+  protected ChargeEvaluation charge(int index) {
     ChargeEvaluation found = first;
-    for (int c = 0; c < charge; c++) {
+    for (int c = 0; c < index; c++) {
       found = Objects.requireNonNull(found.next);
     }
     return found;
@@ -92,7 +73,7 @@ final class MemoryDecision extends AtMostOnceReservation
     if (overflowed) {
       stripes.warnOfOverflow(); // not under the locks: logging may be slow
     }
-    return verdict(request(), mode(), this, hasCustomRule() ? null : this);
+    return verdict();
   }
 
   /** The stripes of some charges. */
@@ -102,15 +83,6 @@ final class MemoryDecision extends AtMostOnceReservation
       mask |= stripes.of(request().charge(c).key()).bit;
     }
     return mask;
-  }
-
-  private boolean hasCustomRule() {
-    for (int c = 0; c < request().size(); c++) {
-      if (request().charge(c).stack().custom()) {
-        return true;
-      }
-    }
-    return false;
   }
 
   /** Decides under the locks. Returns above 0 if a key has no room for its state. */
@@ -126,7 +98,7 @@ final class MemoryDecision extends AtMostOnceReservation
     long overflowed = 0;
     boolean admitted = true;
     for (int c = 0; c < size; c++) {
-      ChargeEvaluation evaluation = evaluation(c);
+      ChargeEvaluation evaluation = charge(c);
       Stripe stripe = stripes.of(evaluation.charge.key());
       if (!evaluation.find(stripe, clockMicros)) {
         overflowed++;
@@ -137,12 +109,12 @@ final class MemoryDecision extends AtMostOnceReservation
           evaluation.share(stripe.overflow(evaluation.charge, c, clockMicros));
         }
       }
-      admitted &= evaluation.read(clockMicros, mode()) || evaluation.charge.observed();
+      admitted &= evaluation.read(clockMicros) || evaluation.charge.observed();
     }
-    for (int c = 0; c < size && !peeks; c++) {
-      ChargeEvaluation evaluation = evaluation(c);
+    for (int c = 0; c < size && mode() != Mode.PEEK; c++) {
+      ChargeEvaluation evaluation = charge(c);
       if (admitted && evaluation.admits()) {
-        evaluation.take(clockMicros, mode());
+        evaluation.take(clockMicros);
       } else {
         evaluation.deny(clockMicros);
       }
@@ -152,78 +124,12 @@ final class MemoryDecision extends AtMostOnceReservation
 
   /** Records past units, unless there is no room for the key. */
   private void record(PastCharge past, long clockMicros) {
-    ChargeEvaluation evaluation = new ChargeEvaluation(past.charge(), null);
+    ChargeEvaluation evaluation = new ChargeEvaluation(past.charge(), Mode.RECORD, null);
     long thenMicros = clockMicros - MICROSECONDS.convert(past.age());
     // What has expired since then may not have expired at that time.
     if (evaluation.find(stripes.of(past.charge().key()), thenMicros)) {
       evaluation.record(thenMicros);
     }
-  }
-
-  /** Whether the call took its units. */
-  private boolean taken() {
-    for (int c = 0; c < request().size(); c++) {
-      if (!took(c) && !request().charge(c).observed()) {
-        return false;
-      }
-    }
-    return !peeks;
-  }
-
-  @Override
-  public List<RuleVerdict> rules() {
-    return rules(request(), mode(), taken());
-  }
-
-  @Override
-  public Optional<RuleVerdict> duplicate() {
-    return request().duplicate().isEmpty()
-        ? Optional.empty()
-        : Optional.of(rule(request(), request().charges().size(), 0, mode(), taken()));
-  }
-
-  @Override
-  public Status status(int charge) {
-    ChargeEvaluation evaluation = evaluation(charge);
-    if (evaluation.admits()) {
-      return Status.ADMITTED;
-    }
-    return evaluation.banMicros() > 0 ? Status.BANNED : Status.LIMITED;
-  }
-
-  @Override
-  public long decidedAtMicros() {
-    return first.nowMicros();
-  }
-
-  @Override
-  public long remainingBefore(int charge, int rule) {
-    return evaluation(charge).remainingBefore(rule, mode());
-  }
-
-  @Override
-  public long retryAfterMicros(int charge, int rule, boolean taken) {
-    return evaluation(charge).retryAfterMicros(rule, mode(), taken);
-  }
-
-  @Override
-  public long resetAfterMicros(int charge, int rule, boolean taken) {
-    return evaluation(charge).resetAfterMicros(rule, mode(), taken);
-  }
-
-  @Override
-  public long delayMicros(int charge, int rule) {
-    return evaluation(charge).delayMicros(rule, mode());
-  }
-
-  @Override
-  public long banMicros(int charge) {
-    return evaluation(charge).banMicros();
-  }
-
-  @Override
-  protected boolean took(int charge) {
-    return evaluation(charge).admits();
   }
 
   @Override
@@ -233,7 +139,7 @@ final class MemoryDecision extends AtMostOnceReservation
         to,
         (c, clockMicros) -> {
           int some = took(c) ? units.applyAsInt(request().charge(c)) : 0;
-          return some == 0 ? 0 : evaluation(c).giveBack(some, mode(), clockMicros);
+          return some == 0 ? 0 : charge(c).giveBack(some, clockMicros);
         });
   }
 
@@ -242,7 +148,7 @@ final class MemoryDecision extends AtMostOnceReservation
     return locked(
         0,
         request().charges().size(),
-        (c, clockMicros) -> isPermit(c) ? evaluation(c).renew(clockMicros) : 0);
+        (c, clockMicros) -> isPermit(c) ? charge(c).renew(clockMicros) : 0);
   }
 
   @Override

@@ -13,6 +13,7 @@ import io.limiter.core.memory.StripedState.Stripe;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
+import io.limiter.core.state.Cells;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
@@ -313,13 +314,13 @@ public final class MemoryStore implements LimitStore {
 
     /** Sets the numbers of the rules without a log. */
     private void count(UnitLog log) {
-      Cell[] cells = log.cells(stack);
-      long[] numbers = Cell.unused(cells);
+      Cells cells = log.cells(stack);
+      long[] numbers = cells.unused().clone();
       for (int r = 0; r < rules.size(); r++) {
         if (stack.isLog(r)) {
           continue;
         }
-        Cell cell = cells[stack.cellIndex(r)];
+        Cell cell = cells.get(stack.cellIndex(r));
         if (!known.rules().isEmpty() && used(r) > 0) {
           RuleUse use = known.rules().get(r);
           cell.use(
@@ -335,7 +336,7 @@ public final class MemoryStore implements LimitStore {
           newestMicros = Math.max(newestMicros, atMicros);
         }
       }
-      log.remember(stack, cells, numbers, decidedMicros);
+      log.remember(cells, numbers, decidedMicros);
     }
   }
 }

@@ -5,7 +5,7 @@ import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
 import io.limiter.core.memory.UnitLog.LogTable;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.state.Cell;
+import io.limiter.core.state.Cells;
 import io.limiter.core.util.BoundedCache;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Lock;
@@ -37,7 +37,7 @@ final class StripedState {
     this.capacity = capacity;
     this.clockMicros = clockMicros;
     this.stripes = new Stripe[count];
-    BoundedCache<RuleStack, Cell[]> cells = new BoundedCache<>(MAX_STACKS, Cell::of);
+    BoundedCache<RuleStack, Cells> cells = new BoundedCache<>(MAX_STACKS, Cells::new);
     for (int i = 0; i < count; i++) {
       long share = (i + 1L) * capacity / count - (long) i * capacity / count;
       stripes[i] = new Stripe(1L << i, (int) share, graceMicros, cells);
@@ -107,7 +107,7 @@ final class StripedState {
 
     final LogTable overflows;
 
-    Stripe(long bit, int capacity, long graceMicros, BoundedCache<RuleStack, Cell[]> cells) {
+    Stripe(long bit, int capacity, long graceMicros, BoundedCache<RuleStack, Cells> cells) {
       super(capacity, graceMicros, cells);
       this.bit = bit;
       this.overflows = new LogTable(MAX_OVERFLOWS, graceMicros, cells);

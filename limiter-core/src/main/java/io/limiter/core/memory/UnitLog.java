@@ -4,7 +4,7 @@ package io.limiter.core.memory;
 import io.limiter.core.StateKey;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.state.Cell;
+import io.limiter.core.state.Cells;
 import io.limiter.core.util.BoundedCache;
 import java.util.Arrays;
 import java.util.Objects;
@@ -33,10 +33,8 @@ final class UnitLog {
   /** Whether the table holds it. */
   private boolean isKept;
 
-  /** The rules under which the numbers were written; null before. */
-  private @Nullable RuleStack stack;
-
-  private Cell[] cells = {};
+  /** The cells under which the numbers were written; null before. */
+  private @Nullable Cells cells;
 
   /**
    * The numbers of the cells; null without any. The array is replaced and never modified, since
@@ -119,13 +117,14 @@ final class UnitLog {
   }
 
   /** The cells of a stack that shares this state. */
-  Cell[] cells(RuleStack other) {
-    return other.equals(stack) ? cells : table.cells.get(other);
+  Cells cells(RuleStack stack) {
+    Cells known = cells;
+    return known != null && known.areOf(stack) ? known : table.cells.get(stack);
   }
 
   /** The numbers of these cells; not to be modified. */
-  long[] numbers(Cell[] of) {
-    return numbers == null ? Cell.unused(of) : numbers;
+  long[] numbers(Cells of) {
+    return numbers == null ? of.unused() : numbers;
   }
 
   boolean hasNumbers() {
@@ -149,9 +148,8 @@ final class UnitLog {
   }
 
   /** Keeps the numbers that rules have counted. */
-  void remember(RuleStack counting, Cell[] of, long[] counted, long nowMicros) {
+  void remember(Cells of, long[] counted, long nowMicros) {
     bornMicros = numbers == null ? nowMicros : bornMicros;
-    stack = counting;
     cells = of;
     numbers = counted;
     neededUntilMicros = UNKNOWN;
@@ -231,12 +229,8 @@ final class UnitLog {
 
   /** The time until which the numbers are needed; not before the last write. */
   private long neededUntilMicros() {
-    if (neededUntilMicros == UNKNOWN && numbers != null && stack != null) {
-      neededUntilMicros = timeMicros;
-      for (Cell cell : cells) {
-        neededUntilMicros =
-            Math.max(neededUntilMicros, cell.neededUntilMicros(numbers) + stack.banMicros());
-      }
+    if (neededUntilMicros == UNKNOWN && numbers != null && cells != null) {
+      neededUntilMicros = cells.neededUntilMicros(numbers, timeMicros);
     }
     return neededUntilMicros;
   }
@@ -343,7 +337,7 @@ final class UnitLog {
     private final long graceMicros;
 
     /** The cells of each stack, which all its subjects share. */
-    private final BoundedCache<RuleStack, Cell[]> cells;
+    private final BoundedCache<RuleStack, Cells> cells;
 
     /** The logs that were found: each eighth of these calls inspects a bucket. */
     private int found;
@@ -356,7 +350,7 @@ final class UnitLog {
      * @param graceMicros how long an expired log is kept
      * @param cells the cells of each stack, which all its subjects share
      */
-    LogTable(int capacity, long graceMicros, BoundedCache<RuleStack, Cell[]> cells) {
+    LogTable(int capacity, long graceMicros, BoundedCache<RuleStack, Cells> cells) {
       this.capacity = capacity;
       this.graceMicros = graceMicros;
       this.cells = cells;

@@ -3,19 +3,16 @@ package io.limiter.core.redis;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.wire.ChargeReply;
 import io.limiter.core.redis.wire.TakenUnits;
-import io.limiter.core.store.AtMostOnceReservation;
-import io.limiter.core.store.DecisionReadout;
+import io.limiter.core.store.Decision;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.function.ToIntFunction;
 
@@ -24,13 +21,10 @@ import java.util.function.ToIntFunction;
  * with the stamps of its units. Units with the same stamp are interchangeable, and only those of
  * this decision are given back, in one command.
  */
-final class RedisDecision extends AtMostOnceReservation
-    implements DecisionReadout, Verdict.LazyRules {
+final class RedisDecision extends Decision {
 
   private final RedisStore store;
-  private final Mode mode;
   private final ChargeReply[] charges;
-  private boolean taken;
 
   /**
    * The concurrency permits of the call, with their latest stamps; created by the first renewal.
@@ -45,81 +39,28 @@ final class RedisDecision extends AtMostOnceReservation
    * @param charges the reply to each charge of the request
    */
   RedisDecision(RedisStore store, LimitRequest request, Mode mode, ChargeReply[] charges) {
-    super(request);
+    super(request, mode);
     this.store = store;
-    this.mode = mode;
     this.charges = charges;
   }
 
   /**
-   * Builds the verdict, whose rules are computed when they are asked for. Their numbers are checked
-   * now.
+   * Builds the verdict, and checks all numbers that may be read from it.
    *
    * @throws io.limiter.core.StoreException if one of them is impossible
    */
-  Verdict verdict() {
-    boolean custom = false; // an application's algorithm is asked now, since it may throw
-    for (int c = 0; c < charges.length; c++) {
-      custom |= request().charge(c).stack().custom();
-    }
-    Verdict verdict = verdict(request(), mode, this, custom ? null : this);
-    taken = verdict.allowed() && mode != Mode.PEEK;
-    for (int c = 0; c < charges.length && !custom; c++) {
-      charges[c].check(mode != Mode.PEEK, taken);
+  Verdict checkedVerdict() {
+    Verdict verdict = verdict();
+    boolean taken = isTaken();
+    for (ChargeReply charge : charges) {
+      charge.check(mode() != Mode.PEEK, taken);
     }
     return verdict;
   }
 
   @Override
-  public List<RuleVerdict> rules() {
-    return rules(request(), mode, taken);
-  }
-
-  @Override
-  public Optional<RuleVerdict> duplicate() {
-    return request().duplicate().isEmpty()
-        ? Optional.empty()
-        : Optional.of(rule(request(), request().charges().size(), 0, mode, taken));
-  }
-
-  @Override
-  public Status status(int charge) {
-    return charges[charge].status();
-  }
-
-  @Override
-  public long remainingBefore(int charge, int rule) {
-    return charges[charge].remainingBefore(rule);
-  }
-
-  @Override
-  public long retryAfterMicros(int charge, int rule, boolean taken) {
-    return charges[charge].retryAfterMicros(rule, taken);
-  }
-
-  @Override
-  public long resetAfterMicros(int charge, int rule, boolean taken) {
-    return charges[charge].resetAfterMicros(rule, taken);
-  }
-
-  @Override
-  public long delayMicros(int charge, int rule) {
-    return charges[charge].delayMicros(rule);
-  }
-
-  @Override
-  public long banMicros(int charge) {
-    return charges[charge].banMicros();
-  }
-
-  @Override
-  public long decidedAtMicros() {
-    return charges[0].nowMicros();
-  }
-
-  @Override
-  protected boolean took(int charge) {
-    return charges[charge].admits();
+  protected ChargeReply charge(int index) {
+    return charges[index];
   }
 
   @Override

@@ -281,12 +281,12 @@ public final class RedisStore implements LimitStore {
         .thenApply(
             bytes -> {
               RedisDecision made = new RedisDecision(this, units, Mode.ACQUIRE, read(bytes, call));
-              return new Grant(made.verdict(), made.leaseMicros(), made::giveBack);
+              return new Grant(made.checkedVerdict(), made.leaseMicros(), made::giveBack);
             });
   }
 
   private Verdict verdict(LimitRequest request, Mode mode, ChargeReply[] found) {
-    return new RedisDecision(this, request, mode, found).verdict();
+    return new RedisDecision(this, request, mode, found).checkedVerdict();
   }
 
   /** Decides in one script, or, while the slot of a value and its ban migrates, in several. */

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
-import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.Mode;
 import java.util.Arrays;
 
 /**
  * The numbers that one rule keeps instead of a log: their place in the state of its stack, and
- * their arithmetic. The state is one array with the numbers of all these rules; memory keeps the
- * numbers that a Redis script stores, and stacks of one {@linkplain RuleStack#name() name} have the
- * same places. A cell itself is immutable and serves all subjects. Times are microseconds on the
- * clock of the key.
+ * their arithmetic. The state is one array with the numbers of all {@link Cells} of the stack;
+ * memory keeps the numbers that a Redis script stores. A cell itself is immutable and serves all
+ * subjects. Times are microseconds on the clock of the key.
  */
 public abstract class Cell {
-
-  private static final Cell[] NONE = {};
 
   /** The index of the first of its numbers. */
   final int at;
@@ -26,34 +22,6 @@ public abstract class Cell {
     this.at = at;
     this.algorithm = algorithm;
     this.size = size;
-  }
-
-  /** The cells of a stack, by {@link RuleStack#cellIndex}. */
-  public static Cell[] of(RuleStack stack) {
-    if (stack.cells() == 0) {
-      return NONE;
-    }
-    Cell[] cells = new Cell[stack.cells()];
-    int at = 0;
-    for (int c = 0; c < cells.length; c++) {
-      cells[c] = CellAlgorithm.cell(stack.cellRule(c), at);
-      at += cells[c].size;
-    }
-    return cells;
-  }
-
-  /** The state of rules that are fully replenished. */
-  public static long[] unused(Cell[] cells) {
-    long[] state = new long[length(cells)];
-    for (Cell cell : cells) {
-      cell.clear(state);
-    }
-    return state;
-  }
-
-  /** The number of values of all cells of a stack. */
-  public static int length(Cell[] cells) {
-    return cells.length == 0 ? 0 : cells[cells.length - 1].at + cells[cells.length - 1].size;
   }
 
   public final CellAlgorithm algorithm() {

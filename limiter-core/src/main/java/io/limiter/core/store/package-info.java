@@ -2,7 +2,7 @@
 
 /**
  * The contract of a store: {@link io.limiter.core.store.LimitStore} decides a whole call at once,
- * and {@link io.limiter.core.store.DecisionReadout} builds the verdict from the decision.
+ * and {@link io.limiter.core.store.Decision} builds the verdict.
  *
  * @since 0.1.0
  */

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.StateKey;
 import io.limiter.core.memory.UnitLog.LogTable;
-import io.limiter.core.state.Cell;
+import io.limiter.core.state.Cells;
 import io.limiter.core.util.BoundedCache;
 import java.util.HashMap;
 import java.util.Map;
@@ -20,7 +20,7 @@ class LogTableTest {
   private final LogTable table = table(1_000);
 
   private static LogTable table(int capacity) {
-    return new LogTable(capacity, GRACE, new BoundedCache<>(1, Cell::of));
+    return new LogTable(capacity, GRACE, new BoundedCache<>(1, Cells::new));
   }
 
   private static StateKey key(int i) {

@@ -4,7 +4,7 @@ package io.limiter.core.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.StateKey;
-import io.limiter.core.state.Cell;
+import io.limiter.core.state.Cells;
 import io.limiter.core.util.BoundedCache;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,7 +18,8 @@ class UnitLogTest {
 
   private final UnitLog log =
       new UnitLog(
-          new UnitLog.LogTable(1, 0, new BoundedCache<>(1, Cell::of)), new StateKey("tag", "key"));
+          new UnitLog.LogTable(1, 0, new BoundedCache<>(1, Cells::new)),
+          new StateKey("tag", "key"));
 
   @ParameterizedTest
   @CsvSource({"1, 0", "2, 1700000000000000", "3, -200", "4, 9223372036854775000"})

@@ -3,6 +3,7 @@ package io.limiter.core.state;
 
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.Mode;
+import java.util.Arrays;
 
 /** The numbers of one subject under one rule, or under others of its shape. Immutable. */
 final class CellState {
@@ -22,7 +23,9 @@ final class CellState {
   }
 
   static CellState unused(Rule rule) {
-    return new CellState(Cell.unused(new Cell[] {cell(rule)}));
+    long[] numbers = new long[cell(rule).size()];
+    cell(rule).clear(numbers);
+    return new CellState(numbers);
   }
 
   static CellState stored(Rule rule, long now, double... stored) {
@@ -70,6 +73,6 @@ final class CellState {
 
   @Override
   public String toString() {
-    return java.util.Arrays.toString(numbers);
+    return Arrays.toString(numbers);
   }
 }

@@ -11,7 +11,6 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.CellReadout;
 import io.limiter.core.store.DecisionReadout;
-import io.limiter.core.store.DecisionReadout.Status;
 import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.util.stream.Collectors;
@@ -23,7 +22,7 @@ import java.util.stream.Collectors;
  * value that other software wrote under a key. Rules are given by their index in the stack of the
  * charge.
  */
-public final class ChargeReply {
+public final class ChargeReply implements DecisionReadout {
 
   /** The status characters of {@code decide.lua}. */
   public static final char ADMITTED = 'A';
@@ -87,6 +86,7 @@ public final class ChargeReply {
   }
 
   /** When the decision was made, on Redis' clock. */
+  @Override
   public long nowMicros() {
     return (long) timeMicros(number(offset + EncodedStack.STATUS), LATEST);
   }
@@ -125,6 +125,7 @@ public final class ChargeReply {
         .read(reply, at, nowMicros(), call.mode(), charge().cost(), call.leaseMicros());
   }
 
+  @Override
   public Status status() {
     byte status = reply[offset];
     return switch (status) {
@@ -138,6 +139,7 @@ public final class ChargeReply {
     };
   }
 
+  @Override
   public boolean admits() {
     return reply[offset] == ADMITTED;
   }
@@ -252,12 +254,14 @@ public final class ChargeReply {
         FailureReason.ERROR, "Redis replied to a decision with the " + what, null);
   }
 
+  @Override
   public long remainingBefore(int rule) {
     return charge().stack().isLog(rule)
         ? integer(reply, log() + stack().log().places[rule])
         : cell(rule).remainingBefore();
   }
 
+  @Override
   public long retryAfterMicros(int rule, boolean taken) {
     if (charge().stack().isLog(rule)) {
       double micros = number(log() + stack().log().places[rule] + 4);
@@ -270,6 +274,7 @@ public final class ChargeReply {
     return micros == DecisionReadout.NEVER ? micros : timeMicros(micros);
   }
 
+  @Override
   public long resetAfterMicros(int rule, boolean taken) {
     if (!charge().stack().isLog(rule)) {
       return timeMicros(cell(rule).resetAfterMicros(taken));
@@ -285,6 +290,7 @@ public final class ChargeReply {
         : (double) nowMicros();
   }
 
+  @Override
   public long delayMicros(int rule) {
     return charge().stack().isLog(rule) ? 0 : timeMicros(cell(rule).delayMicros());
   }
@@ -293,6 +299,7 @@ public final class ChargeReply {
     return cells[charge().stack().cellIndex(rule)];
   }
 
+  @Override
   public long banMicros() {
     int at = offset + stack().replyLength() - EncodedStack.BAN_REPLY;
     return stack().bans() ? (long) timeMicros(number(at), LATEST) : 0;

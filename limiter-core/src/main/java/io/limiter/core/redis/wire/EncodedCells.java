@@ -8,10 +8,10 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellAlgorithm;
 import io.limiter.core.state.CellReadout;
+import io.limiter.core.state.Cells;
 import io.limiter.core.store.Mode;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
-import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -29,19 +29,19 @@ final class EncodedCells {
 
   private final List<CustomAlgorithm> algorithms;
 
-  private final Cell[] cells;
+  private final Cells cells;
   private final int numbers;
 
   EncodedCells(RuleStack stack, List<CustomAlgorithm> algorithms) {
     this.rules = IntStream.range(0, stack.cells()).mapToObj(stack::cellRule).toList();
     this.algorithms = algorithms;
-    this.cells = Cell.of(stack);
-    this.numbers = Cell.length(cells);
+    this.cells = new Cells(stack);
+    this.numbers = cells.unused().length;
   }
 
   /** Whether {@link #codes} change with time. */
   boolean isZoned() {
-    return Arrays.stream(cells).anyMatch(Cell::isZoned);
+    return cells.all().stream().anyMatch(Cell::isZoned);
   }
 
   /** Length in a head: the time of the first write, and the numbers. */
@@ -51,7 +51,7 @@ final class EncodedCells {
 
   /** The longest time for which a rule's cell is needed after it was written. */
   long memoryMicros() {
-    return Arrays.stream(cells).mapToLong(Cell::memoryMicros).max().orElse(0);
+    return cells.all().stream().mapToLong(Cell::memoryMicros).max().orElse(0);
   }
 
   /**
@@ -61,11 +61,11 @@ final class EncodedCells {
    */
   byte[] codes(long wallMicros) {
     ByteArrayOutputStream codes = new ByteArrayOutputStream();
-    for (int c = 0; c < cells.length; c++) {
-      double[] plan = cells[c].plan(wallMicros);
+    for (int c = 0; c < cells.count(); c++) {
+      double[] plan = cells.get(c).plan(wallMicros);
       ByteBuffer code = ByteBuffer.allocate(CODE + 8 * plan.length);
-      code.put((byte) number(rules.get(c), cells[c]));
-      code.put((byte) cells[c].size()).put((byte) code.capacity());
+      code.put((byte) number(rules.get(c), cells.get(c)));
+      code.put((byte) cells.get(c).size()).put((byte) code.capacity());
       for (double number : plan) {
         code.putDouble(number);
       }
@@ -110,13 +110,13 @@ final class EncodedCells {
       values[n] = ChargeReply.number(reply, offset + 8 * n);
     }
     long[] state = new long[numbers];
-    CellReadout[] readouts = new CellReadout[cells.length];
+    CellReadout[] readouts = new CellReadout[rules.size()];
     for (int c = 0; c < readouts.length; c++) {
       if (rules.get(c) instanceof CustomRule) {
-        requireFinite(values, cells[c]);
+        requireFinite(values, cells.get(c));
       }
-      cells[c].set(state, values, nowMicros);
-      readouts[c] = cells[c].read(state, nowMicros, cost, mode, leaseMicros);
+      cells.get(c).set(state, values, nowMicros);
+      readouts[c] = cells.get(c).read(state, nowMicros, cost, mode, leaseMicros);
       ChargeReply.checkRemaining(readouts[c].remainingBefore(), rules.get(c).capacity());
     }
     return readouts;
@@ -135,9 +135,9 @@ final class EncodedCells {
   long spendableMicros(CellReadout[] readouts, long nowMicros, long leaseMicros) {
     long[] taken = new long[numbers];
     long micros = leaseMicros;
-    for (int c = 0; c < cells.length; c++) {
+    for (int c = 0; c < cells.count(); c++) {
       readouts[c].take(taken);
-      micros = Math.min(micros, cells[c].spendableUntilMicros(taken, nowMicros) - nowMicros);
+      micros = Math.min(micros, cells.get(c).spendableUntilMicros(taken, nowMicros) - nowMicros);
     }
     return micros;
   }
