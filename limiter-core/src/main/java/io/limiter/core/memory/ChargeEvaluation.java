@@ -23,7 +23,10 @@ class ChargeEvaluation implements DecisionReadout {
   private static final long[] NOTHING = {};
 
   final Charge charge;
-  private final Mode mode;
+
+  // The mode, as booleans: every admitted call keeps its evaluations until it ends.
+  private final boolean peeks;
+  private final boolean records;
 
   /** The evaluation of the next charge of the call. */
   final @Nullable ChargeEvaluation next;
@@ -47,7 +50,8 @@ class ChargeEvaluation implements DecisionReadout {
 
   ChargeEvaluation(Charge charge, Mode mode, @Nullable ChargeEvaluation next) {
     this.charge = charge;
-    this.mode = mode;
+    this.peeks = mode == Mode.PEEK;
+    this.records = mode == Mode.RECORD;
     this.next = next;
     this.found =
         charge.stack().logs() > 0 ? new long[1 + 2 * charge.stack().rules().size()] : NOTHING;
@@ -87,6 +91,7 @@ class ChargeEvaluation implements DecisionReadout {
   }
 
   private CellReadout readout(int cell) {
+    Mode mode = records ? Mode.RECORD : Mode.ACQUIRE;
     return cells().get(cell).read(numbers, nowMicros, charge.cost(), mode, leaseMicros());
   }
 
@@ -157,15 +162,15 @@ class ChargeEvaluation implements DecisionReadout {
   /** Reads the state. Returns whether every rule admits the charge, and no ban is in force. */
   boolean read(long clockMicros) {
     nowMicros = log.nowMicros(clockMicros);
-    if (stack().ban().isPresent() && !charge.observed() && mode != Mode.RECORD) {
+    if (stack().ban().isPresent() && !charge.observed() && !records) {
       ban = new BanEvaluation(stack().ban().get(), log.table(), banKey(), clockMicros);
     }
     boolean passes = found.length == 0 || readLog();
     numbers = stack().cells() == 0 ? NOTHING : log.numbers(cells());
     for (int c = 0; c < stack().cells(); c++) {
-      passes &= readout(c).admits() || mode == Mode.RECORD;
+      passes &= readout(c).admits() || records;
     }
-    if (ban != null && !passes && mode == Mode.ACQUIRE && leaseMicros() == 0) {
+    if (ban != null && !passes && !peeks && leaseMicros() == 0) {
       ban.violate(clockMicros);
     }
     admits = passes && banMicros() == 0;
@@ -206,19 +211,19 @@ class ChargeEvaluation implements DecisionReadout {
       long remaining = count - size + first;
       // The unit that must leave first: for units to come back, and this call to pass again,
       long leaves = first;
-      if (mode != Mode.PEEK && remaining < 2L * cost) {
+      if (!peeks && remaining < 2L * cost) {
         leaves += 2L * cost - remaining - 1;
       }
       if (remaining < cost) {
         // for this call to pass, or, after a record, for any call to pass.
-        leaves = size + cost - count - (mode == Mode.RECORD ? 0 : 1);
-        admitted &= mode == Mode.RECORD;
+        leaves = size + cost - count - (records ? 0 : 1);
+        admitted &= records;
       }
       found[1 + 2 * r] = remaining;
       if (leaves < size) {
         found[2 + 2 * r] = window - (nowMicros - log.stampMicros((int) leaves));
       } else {
-        boolean never = remaining < cost && mode != Mode.RECORD;
+        boolean never = remaining < cost && !records;
         found[2 + 2 * r] = never ? DecisionReadout.NEVER : window + aheadMicros();
       }
     }

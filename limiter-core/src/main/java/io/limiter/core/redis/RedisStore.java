@@ -228,7 +228,7 @@ public final class RedisStore implements LimitStore {
     ScriptCall.Time time = ScriptCall.Time.of(settings.deadline(request.policy()), settings);
     return nodes.bySlot && call.size() > 1
         ? decideBySlot(request, mode, call, time)
-        : new Decision(request, call, time).start();
+        : new DecisionScript(request, call, time).start();
   }
 
   /** One script for each slot; one slot has all rules and the guard of one subject. */
@@ -239,13 +239,13 @@ public final class RedisStore implements LimitStore {
   }
 
   /** One script for the whole call; its result is the verdict, so that most calls need no stage. */
-  private final class Decision extends ScriptCall<Verdict> {
+  private final class DecisionScript extends ScriptCall<Verdict> {
 
     private final LimitRequest request;
     private final EncodedCall call;
     private final Time time;
 
-    Decision(LimitRequest request, EncodedCall call, Time time) {
+    DecisionScript(LimitRequest request, EncodedCall call, Time time) {
       super(nodes, decide, call, time);
       this.request = request;
       this.call = call;
