@@ -381,8 +381,8 @@ class ChargeEvaluation implements DecisionReadout {
   }
 
   /**
-   * Removes the units from the log and takes them again. Returns how many: none if the key has no
-   * state by now and there is no room for it.
+   * Removes the units from the log and takes them again; no other unit has to go. Returns how many:
+   * none if the key has no state by now and there is no room for it.
    */
   int renew(long atMicros) {
     LogTable table = log.table();
@@ -390,22 +390,17 @@ class ChargeEvaluation implements DecisionReadout {
     if (known == null && table.full()) {
       return 0;
     }
-    long most = stack().kept();
     if (known != null) {
-      long laterMicros = known.nowMicros(atMicros);
-      most =
-          Math.max(most, known.size() - known.firstYounger(laterMicros, stack().horizonMicros()));
       var unused = known.giveBack(nowMicros + aheadMicros(), charge.cost());
       if (known.size() == 0) { // as after a refund of all units
         table.remove(log.key());
         known = null;
-        most = stack().kept();
       }
     }
     log = known == null ? new UnitLog(table, log.key()) : known;
     table.keep(log);
     nowMicros = log.nowMicros(atMicros);
-    long stamp = log.take(nowMicros, charge.cost(), most, stack().horizonMicros());
+    long stamp = log.take(nowMicros, charge.cost(), Long.MAX_VALUE, stack().horizonMicros());
     found[0] = nowMicros - stamp;
     log.wrote(nowMicros, nowMicros - atMicros);
     return charge.cost();

@@ -62,13 +62,15 @@ final class RedisIdempotencyStore implements IdempotencyStore {
     StateKey key = submission.key();
     byte[] token = newToken();
     byte[] name = settings.name(key);
+    ByteBuffer claim = ByteBuffer.allocate(TOKEN_BYTES + Submission.FINGERPRINT_BYTES);
+    claim.put(token).put(submission.fingerprint());
     ScriptCall<byte[]> script =
         new ScriptCall<>(
             nodes,
-            scripts.claims(),
+            scripts.submit(),
             ScriptOutputType.VALUE,
             new byte[][] {name},
-            arguments("claim", token, submission.time(), submission.fingerprint()),
+            new byte[][] {claim.array(), millis(submission.time())},
             ScriptCall.Time.of(settings.deadline(), settings));
     // Otherwise a submission that never ran would be claimed for the whole time.
     var unused =
@@ -185,7 +187,7 @@ final class RedisIdempotencyStore implements IdempotencyStore {
         .thenApply(found -> found == 1);
   }
 
-  private static byte[][] arguments(String operation, byte[] token, Duration time, byte[] last) {
+  static byte[][] arguments(String operation, byte[] token, Duration time, byte[] last) {
     return new byte[][] {ascii(operation), token, millis(time), last};
   }
 

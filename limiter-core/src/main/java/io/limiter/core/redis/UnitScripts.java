@@ -10,13 +10,13 @@ import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.TakenUnits;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,13 +47,11 @@ final class UnitScripts {
   }
 
   private CompletionStage<Long> refundTogether(List<TakenUnits> units, ScriptCall.Time time) {
-    byte[][] arguments = new byte[2 * units.size()][];
-    for (int i = 0; i < units.size(); i++) {
-      arguments[2 * i] = units.get(i).refundArgument();
-      arguments[2 * i + 1] =
-          Integer.toString(units.get(i).loggedUnits).getBytes(StandardCharsets.US_ASCII);
-    }
-    return count(scripts.refund(), keys(units), arguments, time);
+    return count(
+        scripts.refund(),
+        keys(units),
+        units.stream().map(TakenUnits::refundArgument).toArray(byte[][]::new),
+        time);
   }
 
   /**
@@ -69,11 +67,11 @@ final class UnitScripts {
 
   private CompletionStage<Long> renewTogether(List<TakenUnits> permits, ScriptCall.Time time) {
     byte[][] keys = keys(permits);
-    byte[][] arguments = new byte[2 * permits.size()][];
-    for (int i = 0; i < permits.size(); i++) {
-      arguments[2 * i] = permits.get(i).refundArgument();
-      arguments[2 * i + 1] = permits.get(i).stack.ttl();
-    }
+    byte[][] arguments =
+        Stream.concat(
+                permits.stream().map(TakenUnits::refundArgument),
+                permits.stream().map(permit -> permit.stack.ttl()))
+            .toArray(byte[][]::new);
     return new ScriptCall<byte[]>(
             nodes, scripts.renew(), ScriptOutputType.VALUE, keys, arguments, time)
         .start()
@@ -100,8 +98,9 @@ final class UnitScripts {
   /** Keeps a submission for this time from now on. Completes with 0 if it is lost. */
   CompletionStage<Long> hold(TakenUnits submission, Duration time) {
     byte[][] key = {settings.name(submission.key)};
-    return count(
-        scripts.hold(), key, new byte[][] {submission.stamp(), RedisIdempotencyStore.millis(time)});
+    byte[][] arguments =
+        RedisIdempotencyStore.arguments("hold", submission.stamp(), time, new byte[0]);
+    return count(scripts.claims(), key, arguments);
   }
 
   private byte[][] keys(List<TakenUnits> units) {

@@ -22,7 +22,7 @@ public enum CellAlgorithm {
   CALENDAR_WINDOW(7, "fixed-window"),
   ANCHORED_WINDOW(8, "fixed-window"),
   SLIDING_COUNTER(1, "sliding-counter"),
-  INTERVAL_BUCKET(5, "interval-bucket"),
+  INTERVAL_BUCKET(5, "token-bucket"),
   LEAKY_BUCKET(6, "leaky-bucket"),
 
   /** The first {@link CustomAlgorithm}; the others have the numbers that follow. */

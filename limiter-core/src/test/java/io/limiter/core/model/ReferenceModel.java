@@ -12,7 +12,6 @@ import io.limiter.core.Step;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
@@ -209,17 +208,14 @@ public final class ReferenceModel {
       Charge charge = units.get(i).charge();
       if (charge.stack().rules().get(0) instanceof ConcurrencyLimitRule && !units.get(i).guard()) {
         ValueModel value = values.getOrDefault(charge.key(), new ValueModel());
-        List<LoggedRule> rules = ChargeModel.logged(charge);
-        long most = value.log.most(value.now(clock), rules);
         if (units.get(i).resets() == resets(charge.key())) {
           int unused = value.log.giveBack(units.get(i).stamp(), charge.cost());
         }
         if (value.isEmpty()) {
           value = new ValueModel();
-          most = value.log.most(clock, rules);
         }
         long now = value.now(clock);
-        value.log.take(now, 0, charge.cost(), rules, most);
+        value.log.take(now, 0, charge.cost(), ChargeModel.logged(charge), Long.MAX_VALUE);
         value.written(clock);
         values.put(charge.key(), value);
         units.set(i, units.get(i).renewedAt(now, resets(charge.key())));

@@ -141,7 +141,7 @@ class RedisReservationTest {
     assertThat((byte[][]) redis.sent(1).keys()).hasNumberOfRows(2);
     byte[][] arguments = (byte[][]) redis.sent(1).arguments();
     assertThat(Arrays.copyOf(arguments[0], 8)).isEqualTo(stamp(1_000));
-    assertThat(Arrays.copyOf(arguments[2], 8)).isEqualTo(stamp(2_000));
+    assertThat(Arrays.copyOf(arguments[1], 8)).isEqualTo(stamp(2_000));
   }
 
   @Test

@@ -363,7 +363,7 @@ class RedisTimeTest {
     byte[] plan = stack.ofTaken(units);
     ByteBuffer argument =
         ByteBuffer.allocate(24 + plan.length).putDouble(stamp).putDouble(stamp).putDouble(0);
-    return new TakenUnits(call.charge(0).key(), stack, argument.put(plan).array(), units, units);
+    return new TakenUnits(call.charge(0).key(), stack, argument.put(plan).array(), units);
   }
 
   private Time refund(int units, int index, int given, Rule... rules) {

@@ -113,8 +113,7 @@ public final class TestRedis implements AutoCloseable {
             scripts.submit(),
             scripts.claims(),
             RedisScript.of(clocked(scripts.refund())),
-            RedisScript.of(clocked(scripts.renew())),
-            scripts.hold(),
+            RedisScript.of(decide(scripts.renew())),
             scripts.algorithms()),
         new NodeBreakers(),
         () -> clock);
@@ -138,11 +137,7 @@ public final class TestRedis implements AutoCloseable {
     String decide = decide(deciding);
     String submit = decide(scripts.submit());
     String refund = clocked(scripts.refund());
-    String renew =
-        replace(
-            clocked(scripts.renew()),
-            "ARGV[2 * i])",
-            "tonumber(ARGV[2 * i]) + %s)".formatted(EXTRA_LIFE_MILLIS));
+    String renew = decide(scripts.renew());
     RedisStore store =
         new RedisStore(
             source(),
@@ -154,7 +149,6 @@ public final class TestRedis implements AutoCloseable {
                 scripts.claims(),
                 RedisScript.of(refund),
                 RedisScript.of(renew),
-                scripts.hold(),
                 scripts.algorithms()),
             new NodeBreakers(),
             wallMicros);

@@ -301,7 +301,6 @@ public final class ManagedConnection {
                   Stream.of(
                       scripts.refund(),
                       scripts.renew(),
-                      scripts.hold(),
                       scripts.claims(),
                       scripts.submit(),
                       scripts.decide()),

@@ -327,16 +327,15 @@ public final class ChargeReply implements DecisionReadout {
             ? rules.loggedUnits(
                 charge().cost(), stack().log().counts[longest] - remainingBefore(longest))
             : 0;
-    return new TakenUnits(
-        charge().key(), stack(), refundArgument(some, before), some, givenBack(logged, some));
+    byte[] plan = stack().ofTaken(givenBack(logged, some));
+    return new TakenUnits(charge().key(), stack(), refundArgument(plan, some, before), some);
   }
 
   /**
    * The argument of {@code refund.lua}: the time of the decision, the stamp of its units in a log,
    * for how long the call waits, the plan, and how many units are given back to each cell.
    */
-  private byte[] refundArgument(int some, int before) {
-    byte[] plan = stack().ofTaken(charge().cost());
+  private byte[] refundArgument(byte[] plan, int some, int before) {
     long departureParts = 0;
     for (CellReadout cell : cells) {
       departureParts = Math.max(departureParts, cell.departureParts());

@@ -25,11 +25,10 @@ import org.jspecify.annotations.Nullable;
  *
  * @param decide decides one call
  * @param batch decides several calls, each by itself; empty if calls always go alone
- * @param submit decides one call and claims its submission
- * @param claims claims a submission, and keeps its answer
+ * @param submit claims a submission, and decides its call
+ * @param claims keeps a claim, an answer, or the duplicate guard of a call while it runs
  * @param refund gives back what a call took
  * @param renew renews the permits of a call while it runs
- * @param hold keeps the submission of a call while it runs, and afterwards
  * @param algorithms the custom algorithms that the scripts support, in the order of their numbers
  */
 public record DecisionScripts(
@@ -39,7 +38,6 @@ public record DecisionScripts(
     RedisScript claims,
     RedisScript refund,
     RedisScript renew,
-    RedisScript hold,
     List<CustomAlgorithm> algorithms) {
 
   private static final String CUSTOM_ALGORITHMS = "--%custom-algorithms\n";
@@ -67,15 +65,7 @@ public record DecisionScripts(
   /** Creates scripts that decide each call alone. */
   public DecisionScripts(
       RedisScript decide, RedisScript refund, RedisScript renew, List<CustomAlgorithm> algorithms) {
-    this(
-        decide,
-        Optional.empty(),
-        load().submit(),
-        load().claims(),
-        refund,
-        renew,
-        load().hold(),
-        algorithms);
+    this(decide, Optional.empty(), load().submit(), load().claims(), refund, renew, algorithms);
   }
 
   /** The scripts without custom algorithms; read once. */
@@ -124,8 +114,7 @@ public record DecisionScripts(
         files.decision("submit", algorithms),
         RedisScript.of(files.script("idempotency")),
         RedisScript.of(files.script("refund")),
-        RedisScript.of(files.script("renew")),
-        RedisScript.of(files.script("hold")),
+        files.decision("renew", algorithms),
         algorithms);
   }
 

@@ -212,9 +212,17 @@ public final class EncodedStack {
     return with(current().rules, code(mode, charge.observed()), charge.cost());
   }
 
-  /** The plan of a call that took so many units, for {@code refund.lua} and {@code renew.lua}. */
-  public byte[] ofTaken(int cost) {
-    return with(current().rules, code(Mode.ACQUIRE, false), cost);
+  /**
+   * The plan for {@code refund.lua} and {@code renew.lua}.
+   *
+   * @param units the number of units in the log. If they are renewed, no other unit has to go
+   */
+  public byte[] ofTaken(int units) {
+    byte[] plan = with(current().rules, code(Mode.RECORD, false), units);
+    if (stack.logs() > 0) {
+      ByteBuffer.wrap(plan).putInt(PREAMBLE + log.plan().length - 4, Integer.MAX_VALUE);
+    }
+    return plan;
   }
 
   /** The time to live of the key, in ms, as text. */

@@ -12,9 +12,6 @@ public final class TakenUnits {
   public final EncodedStack stack;
   public final int units;
 
-  /** The number of units that a log gives back; fewer if they replaced others. */
-  public final int loggedUnits;
-
   /**
    * The refund argument. Each renewal of a concurrency permit changes its stamp, on a thread of
    * Lettuce.
@@ -25,13 +22,11 @@ public final class TakenUnits {
    * @param refundArgument the argument of {@code refund.lua}
    * @param units the number of units, 1 or more
    */
-  public TakenUnits(
-      StateKey key, EncodedStack stack, byte[] refundArgument, int units, int loggedUnits) {
+  public TakenUnits(StateKey key, EncodedStack stack, byte[] refundArgument, int units) {
     this.key = key;
     this.stack = stack;
     this.refundArgument = refundArgument;
     this.units = units;
-    this.loggedUnits = loggedUnits;
   }
 
   public byte[] refundArgument() {

@@ -4,66 +4,68 @@
 --
 -- Plan     parts of an interval, parts of a microsecond, most units that wait, longest wait in parts, 1 if calls depart
 --          in the order of their arrival
--- Numbers  time of the last write, parts from then until the next free departure, the gap, parts of a microsecond
+-- Numbers  time of the last write, debt: the parts from then until the next free departure, the gap, parts of a
+--          microsecond
 --
 -- luacheck: read globals EXACT RECORD MAX_WAIT MAX_DEPARTURES MAX_QUEUE GAP_LENGTH_UNIT GAP_FIRST_UNIT
 -- luacheck: read globals pack unpack plan planPos value cellPos
 -- Of cells.lua, refund.lua:
 -- luacheck: read globals now cost mode firstNumber secondNumber takenAt units unitsTaken first partsWaited
 -- luacheck: globals need remaining newCell
--- Of the sections that include gap, or stored-departures:
--- luacheck: read globals rate storedRate
--- luacheck: globals readGap ahead gap
+-- Of the sections that include gap:
+-- luacheck: globals readGap
 
 do
   --%begin decide
-  local unit, rate, queue, maxWait, fair = firstNumber, secondNumber, unpack('>ddd', plan, planPos + 19)
-  local last, ahead, gap, storedRate = unpack('>dddd', value, cellPos) -- `ahead`: parts until the next free departure
+  local interval, unit, queue, maxWait, fair = firstNumber, secondNumber, unpack('>ddd', plan, planPos + 19)
+  local last, debt, gap, storedUnit = unpack('>dddd', value, cellPos)
   local gapFirst, gapLength, gapFree = 0, 0, 0
-  if last > 0 and last <= now and ahead > 0 then
-    --%leaky-bucket.stored-departures
-    local maxAhead = MAX_WAIT * rate
-    if maxAhead > MAX_DEPARTURES * unit then maxAhead = MAX_DEPARTURES * unit end
-    maxAhead = maxAhead + (MAX_QUEUE + 1) * unit
-    local stillAhead = (ahead < maxAhead and ahead or maxAhead) - (now - last) * rate
-    if stillAhead > unit and ahead <= maxAhead and gap ~= 0 then -- no rule can have made a longer queue
+  if last > 0 and last <= now and debt > 0 then
+    --%token-bucket.stored-debt
+    if storedUnit ~= unit then gap = 0 end
+    local maxDebt = MAX_WAIT * unit
+    if maxDebt > MAX_DEPARTURES * interval then maxDebt = MAX_DEPARTURES * interval end
+    maxDebt = maxDebt + (MAX_QUEUE + 1) * interval
+    local ahead = (debt < maxDebt and debt or maxDebt) - (now - last) * unit
+    if ahead > interval and debt <= maxDebt and gap ~= 0 then -- no rule can have made a longer queue
       local readGap
       --%leaky-bucket.gap
-      gapFirst, gapLength, gapFree = readGap(gap, math.ceil(stillAhead / unit) - 1)
+      gapFirst, gapLength, gapFree = readGap(gap, math.ceil(ahead / interval) - 1)
     end
-    ahead = stillAhead > 0 and stillAhead or 0
+    debt = ahead > 0 and ahead or 0
   else
-    ahead = 0
+    debt = 0
   end
   local gapIsUsable = cost == 1 and fair == 0 and gapFree > 0 and gapFree == gapLength
   -- Departures that are near enough: behind all others, and in the gap
-  local later = math.floor((maxWait - ahead) / unit)
+  local later = math.floor((maxWait - debt) / interval)
   local inTime = math.max(0, later + 1)
   if gapIsUsable then inTime = inTime + math.max(0, math.min(gapFree, gapFirst + later + 1)) end
-  remaining = math.min(queue + 1 - math.ceil(ahead / unit) + gapFree, inTime)
-  local aheadBefore, unitsTaken = ahead, mode == RECORD and math.max(0, math.min(cost, remaining)) or cost
+  remaining = math.min(queue + 1 - math.ceil(debt / interval) + gapFree, inTime)
+  local debtBefore, unitsTaken = debt, mode == RECORD and math.max(0, math.min(cost, remaining)) or cost
   if gapIsUsable and unitsTaken == 1 then
     gapFirst, gapLength, gapFree = gapFirst - 1, gapLength - 1, gapFree - 1
   else
-    ahead, gapFirst = ahead + unitsTaken * unit, gapFirst + unitsTaken
+    debt, gapFirst = debt + unitsTaken * interval, gapFirst + unitsTaken
   end
   -- It is more than the plan's for a call of a higher cost than 1.
-  need = math.max(need, math.ceil(((remaining >= cost or mode == RECORD) and ahead or aheadBefore) / rate))
+  need = math.max(need, math.ceil(((remaining >= cost or mode == RECORD) and debt or debtBefore) / unit))
   gap = gapFree > 0 and gapFirst * GAP_FIRST_UNIT + gapLength * GAP_LENGTH_UNIT + gapFree or 0
-  newCell = pack('>dddd', now, ahead, gap, rate)
+  newCell = pack('>dddd', now, debt, gap, unit)
   --%end decide
 end
 
 do
   --%begin give-back
-  local unit, rate, _, _, fair = unpack('>ddddd', plan, planPos + 3)
-  local ahead, gap, storedRate = unpack('>ddd', value, cellPos + 8)
-  if partsWaited > 0 and units > 0 and units == unitsTaken and ahead > 0 then
-    --%leaky-bucket.stored-departures
+  local interval, unit, _, _, fair = unpack('>ddddd', plan, planPos + 3)
+  local debt, gap, storedUnit = unpack('>ddd', value, cellPos + 8)
+  if partsWaited > 0 and units > 0 and units == unitsTaken and debt > 0 then
+    --%token-bucket.stored-debt
+    if storedUnit ~= unit then gap = 0 end
     local readGap
     --%leaky-bucket.gap
-    local from = (ahead - partsWaited + (first - takenAt) * rate) / unit
-    local departures = math.ceil((ahead - (now - first) * rate) / unit) - 1
+    local from = (debt - partsWaited + (first - takenAt) * unit) / interval
+    local departures = math.ceil((debt - (now - first) * unit) / interval) - 1
     if first >= takenAt and from % 1 == 0 and from >= units and from <= departures then
       local gapFirst, gapLength, gapFree = readGap(gap, departures)
       local earliest, behind = from, from - units
@@ -74,24 +76,13 @@ do
       if free <= length then -- else some of them are free already
         gap = earliest * GAP_FIRST_UNIT + length * GAP_LENGTH_UNIT + free
         if fair == 0 and free == length and behind == 0 then -- the last departures: not handed out any more
-          ahead, gap = ahead - length * unit, 0
+          debt, gap = debt - length * interval, 0
         end
-        newCell = pack('>dddd', first, ahead, gap, rate)
+        newCell = pack('>dddd', first, debt, gap, unit)
       end
     end
   end
   --%end give-back
-end
-
-do -- sets ahead, which is stored, to parts of this rule's microseconds; where another rule wrote it, the gap is gone
-  --%begin stored-departures
-  if not (storedRate > 0 and storedRate < EXACT and ahead < EXACT) then
-    ahead = 0
-  elseif storedRate ~= rate then
-    local whole = math.floor(ahead / storedRate)
-    ahead, gap = math.min(whole * rate + math.ceil((ahead - whole * storedRate) * rate / storedRate), EXACT - 1), 0
-  end
-  --%end stored-departures
 end
 
 -- Defines a function for the gap: the departures that abandoned calls gave up, as one series. Departures are numbered
@@ -101,7 +92,7 @@ end
 -- plus the free departures.
 do
   --%begin gap
-  -- The three numbers of a stored gap without the departures that have come; zeros if none is left.
+  -- The three numbers of a stored gap without the departures that have come; zeros if none is ahead.
   --   departures  how many departures are still to come
   readGap = function(number, departures)
     if not (number >= 1 and number < EXACT) then return 0, 0, 0 end

@@ -20,69 +20,41 @@
 --
 -- Constants, functions and variables of the script:
 -- luacheck: read globals PEEK ACQUIRE LEASE RECORD OBSERVE ADMITTED LIMITED HEAD LOG_HEAD EXACT_SIZE_UNITS
--- luacheck: read globals LONGEST_LEASE call pack unpack sub clock age
+-- luacheck: read globals LONGEST_LEASE PAGE call pack unpack sub clock age
 -- Of this key:
 -- luacheck: read globals key plan value headLength memory mode cost logRules now nowBytes newest cursor secondCursor
--- luacheck: read globals keepsTtl firstCount firstWindow secondCount secondWindow
--- Defined by an included part:
--- luacheck: read globals repeatBytes
+-- luacheck: read globals keepsTtl firstCount firstWindow secondCount secondWindow cellsAt stamp
+-- Of the sections that include others:
+-- luacheck: read globals page window count endPos repeatBytes
+-- luacheck: globals unitTime advanceCursor pos oldest isUsual remaining waitTime windowStart last
 -- Results:
 -- luacheck: globals planPos unitCount admitted denied corruptKey report head logHead newestBytes keptUnits newUnits
--- luacheck: globals spare unitsOffset need
+-- luacheck: globals spare unitsOffset need returned rest movedFrom movedTo movedBytes
 
 do
   --%begin quick
   local endPos, firstPos = #value + 1, headLength + 1 -- where the next unit will be, and where the first one is
   local units = (endPos - firstPos) / 8
   if units % 1 == 0 and units + cost <= EXACT_SIZE_UNITS and cursor <= units and newest >= 0 and newest <= now then
-    -- For each rule the first unit inside its window: its position in the value, and its time; else the end, and now.
-    local windowStart, pos = now - firstWindow, firstPos + 8 * cursor
-    local oldest, last = pos < endPos and unpack('>d', value, pos) or now, pos + 64
-    while oldest <= windowStart and pos < last do
-      pos = pos + 8
-      oldest = pos < endPos and unpack('>d', value, pos) or now
-    end
-    local remaining, waitTime, isUsual = firstCount - (endPos - pos) / 8, oldest - windowStart, oldest > windowStart
-    if remaining < cost then
-      denied = true
-      waitTime = cost <= firstCount and unpack('>d', value, endPos - 8 * (firstCount - cost + 1)) - windowStart or -1
-      isUsual = isUsual and waitTime <= firstWindow
-    elseif cost > 1 and remaining < 2 * cost then -- the unit that must leave before the call can pass again
-      local leavingPos = pos + 8 * (2 * cost - remaining - 1)
-      waitTime = leavingPos < endPos and unpack('>d', value, leavingPos) - windowStart or firstWindow
-    end
-    local secondPos, storedPos, secondRemaining, secondWait = pos, pos
+    local isUsual, count, window, pos = true, firstCount, firstWindow, firstPos + 8 * cursor
+    local oldest = pos < endPos and unpack('>d', value, pos) or now
+    local remaining, waitTime, windowStart, last
+    --%log.quick-rule
+    local keptPos, storedPos, firstRemaining, firstWait = pos, pos, remaining, waitTime
     if logRules == 2 then
-      local secondStart = now - secondWindow
-      storedPos = firstPos + 8 * secondCursor
+      count, window, storedPos = secondCount, secondWindow, firstPos + 8 * secondCursor
       if storedPos > pos then
-        secondPos, last = storedPos, storedPos + 64
-        oldest = secondPos < endPos and unpack('>d', value, secondPos) or now
-      else
-        last = pos + 64
+        pos = storedPos
+        oldest = pos < endPos and unpack('>d', value, pos) or now
       end
-      while oldest <= secondStart and secondPos < last do
-        secondPos = secondPos + 8
-        oldest = secondPos < endPos and unpack('>d', value, secondPos) or now
-      end
-      secondRemaining, secondWait = secondCount - (endPos - secondPos) / 8, oldest - secondStart
-      isUsual = isUsual and oldest > secondStart and secondPos <= endPos
-      if secondRemaining < cost then
-        denied = true
-        local leavingPos = endPos - 8 * (secondCount - cost + 1)
-        secondWait = cost <= secondCount and unpack('>d', value, leavingPos) - secondStart or -1
-        isUsual = isUsual and secondWait <= secondWindow
-      elseif cost > 1 and secondRemaining < 2 * cost then
-        local leavingPos = secondPos + 8 * (2 * cost - secondRemaining - 1)
-        secondWait = leavingPos < endPos and unpack('>d', value, leavingPos) - secondStart or secondWindow
-      end
+      --%log.quick-rule
     end
     if not isUsual then
       denied = false
     else
       if logRules == 2 then
-        report = pack('>c1c8di4di4d', denied and LIMITED or ADMITTED, nowBytes, newest, remaining, waitTime,
-          secondRemaining, secondWait)
+        report = pack('>c1c8di4di4d', denied and LIMITED or ADMITTED, nowBytes, newest, firstRemaining, firstWait,
+          remaining, waitTime)
       else
         report = pack('>c1c8di4d', denied and LIMITED or ADMITTED, nowBytes, newest, remaining, waitTime)
       end
@@ -90,23 +62,43 @@ do
         admitted = false
       else
         newUnits = cost > 1 and string.rep(nowBytes, cost) or nowBytes
-        if keepsTtl and pos == firstPos and secondPos - storedPos < 32 then -- the rest of the value stays as it is
+        if keepsTtl and keptPos == firstPos and pos - storedPos < 32 then -- the rest of the value stays as it is
           head, keptUnits = nowBytes, sub(value, 17)
         else
           head = nowBytes .. sub(value, 17, 24)
             .. (keepsTtl and sub(value, 25, HEAD) or pack('>d', clock + memory + math.floor(memory / 16)))
-          if pos == firstPos and secondPos - storedPos < 32 then
+          if keptPos == firstPos and pos - storedPos < 32 then
             keptUnits = sub(value, HEAD + 1)
           else
             head = head .. '\0\0\0\0\0\0\0\0'
-            if logRules == 2 then head = head .. pack('>I4', (secondPos - pos) / 8) end
-            keptUnits = sub(value, pos)
+            if logRules == 2 then head = head .. pack('>I4', (pos - keptPos) / 8) end
+            keptUnits = sub(value, keptPos)
           end
         end
       end
     end
   end
   --%end quick
+end
+
+do -- one rule of the common case: its first unit inside the window, from `pos` on; else the end, and now
+  --%begin quick-rule
+  windowStart, last = now - window, pos + 64
+  while oldest <= windowStart and pos < last do
+    pos = pos + 8
+    oldest = pos < endPos and unpack('>d', value, pos) or now
+  end
+  remaining, waitTime = count - (endPos - pos) / 8, oldest - windowStart
+  isUsual = isUsual and oldest > windowStart and pos <= endPos
+  if remaining < cost then
+    denied = true
+    waitTime = cost <= count and unpack('>d', value, endPos - 8 * (count - cost + 1)) - windowStart or -1
+    isUsual = isUsual and waitTime <= window
+  elseif cost > 1 and remaining < 2 * cost then -- the unit that must leave before the call can pass again
+    local leavingPos = pos + 8 * (2 * cost - remaining - 1)
+    waitTime = leavingPos < endPos and unpack('>d', value, leavingPos) - windowStart or window
+  end
+  --%end quick-rule
 end
 
 do
@@ -149,7 +141,7 @@ do
       end
       if oldest <= windowStart then
         if not unitTime then
-          --%units.readers
+          --%log.readers
         end
         cursorOfRule = advanceCursor(cursorOfRule, windowStart)
         oldest = cursorOfRule < unitCount and unitTime(cursorOfRule) or stamp
@@ -173,7 +165,7 @@ do
     if leavingUnit then
       if leavingUnit < unitCount then
         if not unitTime then
-          --%units.readers
+          --%log.readers
         end
         waitTime = unitTime(leavingUnit) - windowStart
         if not (waitTime <= window + LONGEST_LEASE) then corruptKey = key end
@@ -207,7 +199,7 @@ do
       firstKept = math.max(firstCursor, unitCount + added - most)
     end
     newestBytes, need = stamp > now and pack('>d', stamp) or nowBytes, need + stamp - now
-    --%units.repeat
+    --%log.repeat
     newUnits = added > 1 and repeatBytes(newestBytes, added) or newestBytes
     if not hasSpare and not cursors and firstKept == firstCursor and unitCount + added <= EXACT_SIZE_UNITS then
       keptUnits = sub(value, headLength + 1)
@@ -233,4 +225,100 @@ do
     end
   end
   --%end any
+end
+
+do
+  --%begin repeat
+  -- Repeats a text. string.rep of Lua 5.1 appends one at a time: 10,000 times would take half a millisecond.
+  local function repeatBytes(text, times)
+    if times < 128 then return string.rep(text, times) end
+    local block = string.rep(text, 64)
+    local part = string.rep(block, math.floor(times / 1024)) -- a sixteenth
+    return part .. part .. part .. part .. part .. part .. part .. part .. part .. part .. part .. part .. part .. part
+      .. part .. part .. string.rep(block, math.floor(times / 64) % 16) .. string.rep(text, times % 64)
+  end
+  --%end repeat
+end
+
+do
+  --%begin readers
+  -- Defines two functions, where the first page of a log does not suffice. They read half a page around a unit, so that
+  -- the last steps of a search need no further read.
+  local readPage, readOffset = page, 0
+
+  -- Time of the unit at an index. If `alone`, nothing around it is read.
+  unitTime = function(index, alone)
+    local offset = headLength + 8 * index - readOffset
+    if offset < 0 or offset + 8 > #readPage then
+      offset = alone and 0 or math.min(8 * index, 256)
+      readOffset = headLength + 8 * index - offset
+      readPage = call('GETRANGE', key, readOffset, readOffset + (alone and 7 or PAGE / 2 - 1))
+    end
+    if #readPage < offset + 8 then -- fewer units than the head counts
+      corruptKey = key
+      return 0
+    end
+    return (unpack('>d', readPage, offset + 1))
+  end
+
+  -- Index of the first unit, from `low` on, that is later than the start of a window; unitCount if there is none.
+  -- Cursors mostly move by little, so the search gallops.
+  advanceCursor = function(low, start)
+    if unitTime(low) > start then return low end
+    local step = 1
+    while low + step < unitCount and unitTime(low + step) <= start do
+      low, step = low + step, 2 * step
+    end
+    local high = math.min(low + step, unitCount)
+    while high - low > 1 do
+      local middle = math.floor((low + high) / 2)
+      if unitTime(middle, high - low > 64) <= start then low = middle else high = middle end
+    end
+    return high
+  end
+  --%end readers
+end
+
+do -- for refund.lua: removes at most `cost` units with this stamp. Of a long log it reads only pages, and to close the
+  -- gap it moves the shorter side.
+  --%begin give-back
+  local page, corruptKey, unitTime, advanceCursor = value
+  local bytes = #page % PAGE == 0 and call('STRLEN', key) or #page
+  local unitCount, firstUnit = unpack('>I4I4', page, HEAD + 1)
+  local hasSpare = unitCount > 0
+  if not hasSpare then unitCount = (bytes - headLength) / 8 end
+  if unitCount % 1 == 0 and headLength + 8 * unitCount <= bytes and firstUnit < unitCount then
+    --%log.readers
+    local low = math.max(firstUnit, unitCount - 32) -- mostly it is one of the newest
+    low = advanceCursor(unitTime(low) < stamp and low or firstUnit, stamp - 1)
+    local after = low
+    if low < unitCount and unitTime(low) == stamp then after = math.min(advanceCursor(low, stamp), low + cost) end
+    local removed = after - low
+    local left, moved = unitCount - firstUnit - removed, -firstUnit -- `moved`: by how much indexes below the gap change
+    returned = math.max(returned, removed)
+    if removed > 0 and left == 0 then
+      newestBytes, logHead, rest = string.rep('\0', 8), string.rep('\0', cellsAt - HEAD), ''
+    elseif removed > 0 then
+      if after == unitCount then newestBytes = pack('>d', unitTime(low - 1)) end
+      if not hasSpare or left <= EXACT_SIZE_UNITS or bytes - headLength > 16 * left then -- spare room wastes memory
+        local all = bytes > #value and call('GETRANGE', key, '0', '-1') or value
+        rest = sub(all, headLength + 8 * firstUnit + 1, headLength + 8 * low)
+          .. sub(all, headLength + 8 * after + 1, headLength + 8 * unitCount)
+      elseif low - firstUnit < unitCount - after then
+        moved, movedFrom, movedBytes = removed, headLength + 8 * firstUnit, 8 * (low - firstUnit)
+        movedTo = movedFrom + 8 * removed
+      else
+        moved, movedFrom, movedBytes = 0, headLength + 8 * after, 8 * (unitCount - after)
+        movedTo = movedFrom - 8 * removed
+      end
+      local stored = unitCount - removed + moved
+      logHead = pack('>I4', stored > EXACT_SIZE_UNITS and stored or 0)
+      for r = 1, logRules do
+        local cursor = unpack('>I4', value, LOG_HEAD - 3 + 4 * r)
+        if cursor > low then cursor = math.max(low, cursor - removed) end
+        logHead = logHead .. pack('>I4', math.max(cursor, firstUnit) + moved)
+      end
+    end
+  end
+  --%end give-back
 end

@@ -56,9 +56,7 @@ class AssembledScriptsTest {
             "refund",
             scripts.refund(),
             "renew",
-            scripts.renew(),
-            "hold",
-            scripts.hold());
+            scripts.renew());
     for (Map.Entry<String, RedisScript> script : named.entrySet()) {
       Files.writeString(
           DIRECTORY.resolve(script.getKey() + suffix + ".lua"), script.getValue().text());
@@ -75,8 +73,7 @@ class AssembledScriptsTest {
             scripts.submit(),
             scripts.claims(),
             scripts.refund(),
-            scripts.renew(),
-            scripts.hold())) {
+            scripts.renew())) {
       assertThat(script.text().lines())
           .allSatisfy(
               line -> assertThat(line).isNotEmpty().isEqualTo(line.strip()).doesNotContain("--"));

@@ -45,7 +45,6 @@ public class ScriptSourceTest {
             scripts.decide(),
             scripts.refund(),
             scripts.renew(),
-            scripts.hold(),
             scripts.batch().orElseThrow(),
             scripts.submit(),
             scripts.claims(),
