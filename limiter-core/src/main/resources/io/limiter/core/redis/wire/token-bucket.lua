@@ -19,23 +19,31 @@
 do
   --%begin decide
   local isGradual, count, rate, initialDebt = algorithm == TOKEN_BUCKET, firstNumber, unpack('>dd', plan, planPos + 19)
-  local unit, step, storedUnit = 1, secondNumber, 1 -- `step`: after so many microseconds `rate` parts come back
-  local last, debt = unpack('>dd', value, cellPos)
-  if isGradual then unit, step, storedUnit = secondNumber, 1, unpack('>d', value, cellPos + 16) end
+  local unit, step, last, debt, storedUnit -- `step`: after so many microseconds `rate` parts come back
+  if isGradual then
+    unit, step, last, debt, storedUnit = secondNumber, 1, unpack('>ddd', value, cellPos)
+  else
+    unit, step, storedUnit, last, debt = 1, secondNumber, 1, unpack('>dd', value, cellPos)
+  end
   local started, surplus = last > 0 and last <= now, 0 -- time has started, and goes on until the key expires
   if not started then
     last, debt = now, initialDebt
   else
     --%token-bucket.stored-debt
-    local maxDebt, steps = count * unit, isGradual and now - last or math.floor((now - last) / step)
-    local repaid = steps * rate
+    local maxDebt, repaid = count * unit, (now - last) * rate
+    if isGradual then
+      last = now
+    else
+      local intervals = math.floor((now - last) / step)
+      repaid, last = intervals * rate, last + intervals * step
+    end
     if debt > maxDebt then -- a rule with a larger count took more, which stays missing
       surplus, debt = math.max(0, debt - repaid), maxDebt
     end
     debt = debt - repaid
     if debt < 0 then debt = 0 end
     if surplus > 0 then surplus = surplus - debt end
-    last = debt + surplus > 0 and last + steps * step or now
+    if not isGradual and debt + surplus == 0 then last = now end
   end
   remaining = (count * unit - debt) / unit
   remaining = remaining - remaining % 1
@@ -44,14 +52,14 @@ do
   then
     deniedCell = isGradual and pack('>ddd', last, debt, unit) or pack('>dd', last, debt)
   end
-  if age < 0 and isGradual then -- the tokens of a lease may be spent at its end: none of them comes back before
+  if age == 0 or not isGradual then
+    debt = debt + (mode ~= RECORD and cost or math.min(cost, remaining)) * unit
+  elseif age > 0 then -- the last token may have been whole where it was taken
+    debt = math.min(debt + cost * unit, count * unit)
+  else -- the tokens of a lease may be spent at its end: none of them comes back before
     debt = math.max(debt, -age * rate)
     remaining = math.floor((count * unit - debt) / unit)
-  end
-  if age > 0 then -- the last token may have been whole where it was taken
-    debt = math.min(debt + cost * unit, count * unit)
-  else
-    debt = debt + (mode ~= RECORD and cost or math.min(cost, remaining)) * unit
+    debt = debt + cost * unit
   end
   if surplus > 0 then
     debt = math.min(debt + surplus, EXACT - 1)
