@@ -68,7 +68,8 @@ public final class AuditedStore implements LimitStore {
         new RedisStore(
             SignedCommands.on(connections, this::signature),
             new RedisSettings(RedisSettings.DEFAULT_PREFIX, deadline),
-            new DecisionScripts(
+            TestRedis.scripts(
+                scripts,
                 RedisScript.of(
                     """
                     local nonce = table.remove(ARGV)
@@ -76,7 +77,8 @@ public final class AuditedStore implements LimitStore {
                     """
                             .formatted(list)
                         + change.apply(scripts.decide().text())),
-                scripts.refund()));
+                scripts.refund(),
+                scripts.renew()));
   }
 
   /** The later parts of a divided call are sent on other threads, each with a nonce of its own. */

@@ -95,11 +95,11 @@ class ClusterStoreTest implements LimitStoreContract {
         new RedisStore(
             SignedCommands.unclosed(connections, () -> Long.toString(clock)),
             SETTINGS,
-            new DecisionScripts(
+            TestRedis.scripts(
+                scripts,
                 clocked(scripts.decide()),
                 clocked(scripts.refund()),
-                clocked(scripts.renew()),
-                scripts.algorithms()),
+                clocked(scripts.renew())),
             new NodeBreakers(),
             () -> clock);
   }

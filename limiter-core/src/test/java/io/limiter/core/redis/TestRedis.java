@@ -161,6 +161,19 @@ public final class TestRedis implements AutoCloseable {
     return store;
   }
 
+  /** The scripts with some changed ones, which decide each call alone. */
+  static DecisionScripts scripts(
+      DecisionScripts others, RedisScript decide, RedisScript refund, RedisScript renew) {
+    return new DecisionScripts(
+        decide,
+        Optional.empty(),
+        others.submit(),
+        others.claims(),
+        refund,
+        renew,
+        others.algorithms());
+  }
+
   private String decide(RedisScript script) {
     String longer = "ttl + %s)".formatted(EXTRA_LIFE_MILLIS);
     String decide = replace(clocked(script), LIFE, "'PX', " + longer);

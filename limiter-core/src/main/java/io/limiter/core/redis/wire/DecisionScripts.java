@@ -10,14 +10,11 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The scripts of the store, assembled from their parts. Tests put their own clock into copies of
@@ -46,9 +43,6 @@ public record DecisionScripts(
   private static final Pattern PART =
       Pattern.compile("--%(?!custom-algorithms)([a-z-]+(?:\\.[a-z-]+)?)\n");
 
-  /** The place of a section of each algorithm, as the branches of an {@code if}. */
-  private static final Pattern EACH = Pattern.compile("--%each ([a-z-]+)\n");
-
   /** A section of a file, which other parts may include. */
   private static final Pattern SECTION =
       Pattern.compile("--%begin ([a-z-]+)\n(.*?)--%end \\1\n", Pattern.DOTALL);
@@ -57,16 +51,6 @@ public record DecisionScripts(
   private static final Pattern CONSTANTS = Pattern.compile("local ([A-Z_, ]+) = ([0-9, ]+)\n");
 
   private static final Pattern CONSTANT = Pattern.compile("\\b[A-Z][A-Z_]+\\b");
-
-  public DecisionScripts(RedisScript decide, RedisScript refund) {
-    this(decide, refund, load().renew(), List.of());
-  }
-
-  /** Creates scripts that decide each call alone. */
-  public DecisionScripts(
-      RedisScript decide, RedisScript refund, RedisScript renew, List<CustomAlgorithm> algorithms) {
-    this(decide, Optional.empty(), load().submit(), load().claims(), refund, renew, algorithms);
-  }
 
   /** The scripts without custom algorithms; read once. */
   public static DecisionScripts load() {
@@ -143,10 +127,10 @@ public record DecisionScripts(
     /** Files and sections with all their parts: several scripts have the same ones. */
     private final Map<String, String> scripts = new HashMap<>();
 
-    /** The conditions of the algorithms, by their files. */
-    private final Map<String, String> conditions = new LinkedHashMap<>();
-
     Files() {
+      for (CellAlgorithm algorithm : CellAlgorithm.values()) {
+        constants.put(algorithm.name(), String.valueOf(algorithm.number()));
+      }
       Matcher line = CONSTANTS.matcher(code(RedisScript.read("constants.lua")));
       while (line.find()) {
         String[] names = line.group(1).split(", ");
@@ -156,16 +140,6 @@ public record DecisionScripts(
         }
       }
       codes.put("constants", "");
-      for (CellAlgorithm algorithm : CellAlgorithm.values()) {
-        String number = String.valueOf(algorithm.number());
-        constants.put(algorithm.name(), number);
-        algorithm
-            .script()
-            .ifPresent(
-                file ->
-                    conditions.merge(
-                        file, "algorithm == " + number, (one, other) -> one + " or " + other));
-      }
     }
 
     /** A script that decides calls, also by the algorithms of the application. */
@@ -176,56 +150,33 @@ public record DecisionScripts(
     /** A file, or a section of one, with its parts and with numbers for the names of constants. */
     String script(String name) {
       String known = scripts.get(name);
-      if (known != null) {
-        return known;
+      if (known == null) {
+        known =
+            PART.matcher(codeOf(name))
+                .replaceAll(part -> Matcher.quoteReplacement(script(part.group(1))));
+        scripts.put(name, known);
       }
-      String code = find(name);
-      if (code == null) {
-        throw new IllegalStateException("The scripts have no " + name);
-      }
-      String chained =
-          EACH.matcher(code)
-              .replaceAll(each -> Matcher.quoteReplacement(branches(each.group(1)) + "end\n"));
-      String script =
-          PART.matcher(chained).replaceAll(part -> Matcher.quoteReplacement(script(part.group(1))));
-      scripts.put(name, script);
-      return script;
+      return known;
     }
 
-    private String branches(String section) {
-      StringBuilder branches = new StringBuilder();
-      conditions.forEach(
-          (file, condition) -> {
-            String code = find(file + "." + section);
-            if (code != null) {
-              branches.append(branches.length() == 0 ? "if " : "elseif ");
-              branches.append(condition).append(" then\n").append(code);
-            }
-          });
-      return branches.toString();
-    }
-
-    /** The code of a file, or of a section of one; null if it has no such section. */
-    private @Nullable String find(String name) {
-      int dot = name.indexOf('.');
-      String file = dot < 0 ? name : name.substring(0, dot);
+    private String codeOf(String name) {
+      String file = name.replaceFirst("\\..*", "");
       if (!codes.containsKey(file)) {
         String code =
             CONSTANT
                 .matcher(code(RedisScript.read(file + ".lua")))
-                .replaceAll(
-                    word ->
-                        Matcher.quoteReplacement(
-                            constants.getOrDefault(word.group(), word.group())));
-        codes.put(file, SECTION.matcher(code).replaceAll(section -> keep(file, section)));
+                .replaceAll(word -> constants.getOrDefault(word.group(), word.group()));
+        Matcher section = SECTION.matcher(code);
+        while (section.find()) {
+          codes.put(file + "." + section.group(1), section.group(2));
+        }
+        codes.put(file, section.replaceAll("$2"));
       }
-      return codes.get(name);
-    }
-
-    /** Keeps a section as if it were a file, and returns its code. */
-    private String keep(String file, MatchResult section) {
-      codes.put(file + "." + section.group(1), section.group(2));
-      return Matcher.quoteReplacement(section.group(2));
+      String code = codes.get(name);
+      if (code == null) {
+        throw new IllegalStateException("The scripts have no " + name);
+      }
+      return code;
     }
   }
 

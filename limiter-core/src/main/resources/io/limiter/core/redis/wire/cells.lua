@@ -4,14 +4,15 @@
 -- over the charges, after the log. It computes only what the decision needs. From the reported numbers the
 -- caller computes what remains and when more comes back.
 --
--- Each algorithm has a file of its own, such as token-bucket.lua. "each decide" stands for their branches. A section
--- "decide" sets `remaining`, the units that are left before the call, and newCell, its numbers if the call is admitted.
--- It may set deniedCell, its numbers if the call is denied, where these change.
+-- Each algorithm has a file of its own, such as token-bucket.lua. Its section "decide" sets `remaining`, the units that
+-- are left before the call, and newCell, its numbers if the call is admitted. It may set deniedCell, its numbers if the
+-- call is denied, where these change.
 --
 -- Reports the time, unless the log has reported it, and the numbers before this call (d).
 --
 -- Constants, functions and variables of the script:
--- luacheck: read globals CUSTOM RECORD OBSERVE ADMITTED LIMITED pack unpack sub
+-- luacheck: read globals TOKEN_BUCKET INTERVAL_BUCKET FIXED_WINDOW ALIGNED_WINDOW CALENDAR_WINDOW ANCHORED_WINDOW
+-- luacheck: read globals SLIDING_COUNTER LEAKY_BUCKET RECORD OBSERVE ADMITTED LIMITED pack unpack sub
 -- Of this key:
 -- luacheck: read globals plan value headLength cellsAt mode cost cellCount now nowBytes
 -- Results:
@@ -22,8 +23,17 @@ for _ = 1, cellCount do
   -- How many numbers the cell has, the length of its code, and the parameters that most algorithms begin with.
   local algorithm, size, codeLength, firstNumber, secondNumber = unpack('>BBBdd', plan, planPos)
   local remaining, newCell, deniedCell
-  --%each decide
-  if algorithm >= CUSTOM then -- time of the last write, its numbers
+  if algorithm == TOKEN_BUCKET or algorithm == INTERVAL_BUCKET then
+    --%token-bucket.decide
+  elseif algorithm == FIXED_WINDOW or algorithm == ALIGNED_WINDOW or algorithm == CALENDAR_WINDOW
+    or algorithm == ANCHORED_WINDOW
+  then
+    --%fixed-window.decide
+  elseif algorithm == SLIDING_COUNTER then
+    --%sliding-counter.decide
+  elseif algorithm == LEAKY_BUCKET then
+    --%leaky-bucket.decide
+  else -- a custom algorithm. The cell has the time of the last write, and its numbers
     local evaluate
     --%custom-algorithms
     local count, window, lasts = firstNumber, secondNumber, unpack('>d', plan, planPos + 19)

@@ -16,7 +16,8 @@
 -- renew.lua includes the section "units".
 --
 -- Defined by the included parts:
--- luacheck: read globals EXACT HEAD LOG_HEAD PLAN_HEADER LONGEST_LEASE
+-- luacheck: read globals TOKEN_BUCKET INTERVAL_BUCKET FIXED_WINDOW ALIGNED_WINDOW CALENDAR_WINDOW ANCHORED_WINDOW
+-- luacheck: read globals SLIDING_COUNTER LEAKY_BUCKET EXACT HEAD LOG_HEAD PLAN_HEADER LONGEST_LEASE
 
 local call, pack, unpack, sub = redis.call, struct.pack, struct.unpack, string.sub
 local KEYS, ARGV = KEYS, ARGV
@@ -54,7 +55,17 @@ for i = 1, #KEYS do
         if units > 0 then -- else the cell gets nothing back, like that of the ban
           local first, second = unpack('>dd', value, cellPos)
           -- Each algorithm has a file of its own, whose section "give-back" sets newCell if anything is given back.
-          --%each give-back
+          if algorithm == TOKEN_BUCKET or algorithm == INTERVAL_BUCKET then
+            --%token-bucket.give-back
+          elseif algorithm == FIXED_WINDOW or algorithm == ALIGNED_WINDOW or algorithm == CALENDAR_WINDOW
+            or algorithm == ANCHORED_WINDOW
+          then
+            --%fixed-window.give-back
+          elseif algorithm == SLIDING_COUNTER then
+            --%sliding-counter.give-back
+          elseif algorithm == LEAKY_BUCKET then
+            --%leaky-bucket.give-back
+          end
         end
         if newCell then returned = math.max(returned, units) end
         cells = cells .. (newCell or sub(value, cellPos, cellPos + 8 * size - 1))
