@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounterRule;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.util.Arrays;
 
@@ -22,6 +28,26 @@ public abstract class Cell {
     this.at = at;
     this.algorithm = algorithm;
     this.size = size;
+  }
+
+  /** The cell of a rule, whose numbers begin at this index. */
+  static Cell of(Rule rule, int at) {
+    if (rule instanceof TokenBucketRule bucket) {
+      return bucket.greedy() ? new GreedyCell(bucket, at) : new IntervalCell(bucket, at);
+    }
+    if (rule instanceof FixedWindowRule window) {
+      return new WindowCell(window, at);
+    }
+    if (rule instanceof SlidingWindowCounterRule counter) {
+      return new CounterCell(counter, at);
+    }
+    if (rule instanceof LeakyBucketRule bucket) {
+      return new LeakyCell(bucket, at);
+    }
+    if (rule instanceof CustomRule custom) {
+      return new CustomCell(custom, at);
+    }
+    throw new IllegalArgumentException("A log has no cell: " + rule);
   }
 
   public final CellAlgorithm algorithm() {

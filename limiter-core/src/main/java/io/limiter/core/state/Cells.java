@@ -19,7 +19,7 @@ public final class Cells {
     this.cells = new Cell[stack.cells()];
     int length = 0;
     for (int c = 0; c < cells.length; c++) {
-      cells[c] = CellAlgorithm.cell(stack.cellRule(c), length);
+      cells[c] = Cell.of(stack.cellRule(c), length);
       length += cells[c].size();
     }
     this.unused = new long[length];

@@ -15,7 +15,7 @@ final class CellState {
   }
 
   static Cell cell(Rule rule) {
-    return CellAlgorithm.cell(rule, 0);
+    return Cell.of(rule, 0);
   }
 
   static CellState of(long... numbers) {
