@@ -318,7 +318,8 @@ class BatchedDecisionsTest {
         .satisfies(
             failure -> assertThat(reason(failure.getCause())).isEqualTo(FailureReason.TIMEOUT));
     assertThat(all.get(0)).isNotDone();
-    StoreException late = (StoreException) all.get(1).handle((verdict, why) -> why.getCause()).join();
+    StoreException late =
+        (StoreException) all.get(1).handle((verdict, why) -> why.getCause()).join();
     redis.resume();
 
     assertThat(joined(List.of(all.get(0), all.get(2)))).allMatch(Verdict::allowed);
