@@ -95,6 +95,7 @@ class ChargeEvaluation implements DecisionReadout {
     return cells().get(cell).read(numbers, nowMicros, charge.cost(), mode, leaseMicros());
   }
 
+  /** Also after the lock: another call may have replaced those of the log, by immutable ones. */
   private Cells cells() {
     return log.cells(stack());
   }

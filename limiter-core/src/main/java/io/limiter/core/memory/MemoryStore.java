@@ -40,7 +40,7 @@ import java.util.stream.IntStream;
  * <p><b>Bounded.</b> The store keeps about {@code maxSubjects} keys at most: one for each subject
  * of a limit key and class of calls that is counted, and one for each submission within the window
  * of a duplicate guard. A key takes about 250 bytes, plus 8 to 16 for each unit within the longest
- * window of a log (never more units than the largest count), plus about 50 for each rule without a
+ * window of a log (never more units than the largest count), plus 16 to 32 for each rule without a
  * log. Expired keys are removed while other keys are used. A live key is never evicted, since a
  * denied caller could otherwise get in by flooding the store with invented subjects. While there is
  * no room:

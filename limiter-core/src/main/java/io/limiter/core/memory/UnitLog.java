@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The state of one key: the units that it took, oldest first, a ring of time stamps in
- * microseconds; the cells of its rules without a log; or a ban. Its time is the clock plus a shift,
- * and never runs backwards: it continues from the last write. Times are compared by their
+ * microseconds; the numbers of its rules without a log; or a ban. Its time is the clock plus a
+ * shift, and never runs backwards: it continues from the last write. Times are compared by their
  * difference, so that a clock may start anywhere and wrap around. Guarded by its stripe.
  */
 final class UnitLog {

@@ -50,7 +50,11 @@ public final class Cells {
     return unused;
   }
 
-  /** The time from which all these rules are fully replenished, unless rules change. */
+  /**
+   * The time from which all these rules are fully replenished, unless rules change.
+   *
+   * @param atLeastMicros the result, if that is later
+   */
   public long neededUntilMicros(long[] state, long atLeastMicros) {
     long micros = atLeastMicros;
     for (Cell cell : cells) {
