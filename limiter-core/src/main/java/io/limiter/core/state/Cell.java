@@ -33,7 +33,7 @@ public abstract class Cell {
   /** The cell of a rule, whose numbers begin at this index. */
   static Cell of(Rule rule, int at) {
     if (rule instanceof TokenBucketRule bucket) {
-      return bucket.greedy() ? new GreedyCell(bucket, at) : new IntervalCell(bucket, at);
+      return new BucketCell(bucket, at);
     }
     if (rule instanceof FixedWindowRule window) {
       return new WindowCell(window, at);

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Ten tokens, of which three come back at the end of each second; by hand. */
-class IntervalCellTest {
+class IntervalBucketTest {
 
   private static final TokenBucketRule RULE = TokenBucketRule.of(10, 3, SECOND).byInterval();
 
