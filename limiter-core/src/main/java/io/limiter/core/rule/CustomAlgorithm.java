@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * names the algorithm and the rule. Units that the call took by the Lua decision, under any of its
  * rules, are not given back: they expire with their windows.
  *
- * <p>Implementations are stateless and are called by many threads at once.
+ * <p>Implementations are stateless, return the same for the same arguments, and are called by many
+ * threads at once: a store may ask one several times for a call.
  */
 public interface CustomAlgorithm {
 
