@@ -159,43 +159,34 @@ public final class FallbackStore extends DelegatingStore {
 
   private CompletionStage<Verdict> decideNow(LimitRequest request, Mode mode) {
     Fallback fallback = fallbacks.apply(request.policy());
-    KnownCall call = fallback == Fallback.LOCAL ? known.call(request) : known.uncounted(request);
-    CompletableFuture<Verdict> decided = new CompletableFuture<>();
-    ask(store, call.asked(), mode)
-        .whenComplete(
+    KnownCall call = known(request, fallback);
+    return ask(store, call.asked(), mode)
+        .handle(
             (verdict, failure) -> {
-              if (failure == null) {
-                report(call, null);
-                if (failing) {
-                  logEnd();
-                }
-                if (verdict != null && verdict.isRepetition()) {
-                  call.unanswered();
-                } else {
-                  call.answered(verdict);
-                }
-                decided.complete(verdict);
-                return;
+              if (failure != null) {
+                return decide(fallback, call, mode, unwrap(failure));
               }
-              Throwable cause = unwrap(failure);
-              call.unanswered();
-              if (cause instanceof StoreException why) {
-                report(call, why.reason());
-                log(why);
-                counts.count(fallback, why.reason());
-                decide(fallback, call, mode, why, decided);
+              report(call, null);
+              if (failing) {
+                logEnd();
+              }
+              if (verdict != null && verdict.isRepetition()) {
+                call.unanswered();
               } else {
-                decided.completeExceptionally(failure);
+                call.answered(verdict);
               }
+              return verdict;
             });
-    return decided;
+  }
+
+  private KnownCall known(LimitRequest request, Fallback fallback) {
+    return fallback == Fallback.LOCAL ? known.call(request) : known.uncounted(request);
   }
 
   /** Remembers the units of a lease as those of a call; the fallback grants none. */
   @Override
   public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
-    boolean counts = fallbacks.apply(units.policy()) == Fallback.LOCAL;
-    KnownCall call = counts ? known.call(units) : known.uncounted(units);
+    KnownCall call = known(units, fallbacks.apply(units.policy()));
     return store
         .lease(call.asked(), time)
         .whenComplete(
@@ -259,26 +250,22 @@ public final class FallbackStore extends DelegatingStore {
   }
 
   /** Decides a call that the store has not decided, or not in time. */
-  private void decide(
-      Fallback fallback,
-      KnownCall call,
-      Mode mode,
-      StoreException why,
-      CompletableFuture<Verdict> decided) {
-    Policy policy = call.request().policy();
-    Verdict verdict;
-    try {
-      verdict =
-          switch (fallback) {
-            case LOCAL -> call.decide(local, () -> decideLocally(call, mode, why));
-            case ALLOW -> Verdict.of(policy, Outcome.ALLOWED).build();
-            case DENY -> Verdict.of(policy, Outcome.UNAVAILABLE).build();
-          };
-    } catch (RuntimeException broken) { // otherwise the caller would wait forever
-      decided.completeExceptionally(unwrap(broken));
-      return;
+  private Verdict decide(Fallback fallback, KnownCall call, Mode mode, Throwable failure) {
+    call.unanswered();
+    if (!(failure instanceof StoreException why)) {
+      throw new CompletionException(failure);
     }
-    decided.complete(verdict.fromFallback(why));
+    report(call, why.reason());
+    log(why);
+    Policy policy = call.request().policy();
+    counts.count(fallback, why.reason());
+    Verdict verdict =
+        switch (fallback) {
+          case LOCAL -> call.decide(local, () -> decideLocally(call, mode, why));
+          case ALLOW -> Verdict.of(policy, Outcome.ALLOWED).build();
+          case DENY -> Verdict.of(policy, Outcome.UNAVAILABLE).build();
+        };
+    return verdict.fromFallback(why);
   }
 
   private Verdict decideLocally(KnownCall call, Mode mode, StoreException why) {
@@ -291,22 +278,19 @@ public final class FallbackStore extends DelegatingStore {
     if (verdict == null) {
       throw new IllegalStateException("The fallback LOCAL gave no verdict");
     }
-    if (!verdict.allowed() || mode == Mode.PEEK) {
-      why.late().ifPresent(late -> late.thenAccept(call::learn));
-      return verdict;
-    }
-    UnreportedReservation taken = call.admitted(verdict);
+    UnreportedReservation taken =
+        verdict.allowed() && mode != Mode.PEEK ? call.admitted(verdict) : null;
     why.late()
         .ifPresent(
             late ->
                 late.thenAccept(
                     found -> {
                       call.learn(found);
-                      if (found.allowed()) {
+                      if (taken != null && found.allowed()) {
                         taken.takenByTheStore();
                       }
                     }));
-    return verdict.withReservation(taken);
+    return taken == null ? verdict : verdict.withReservation(taken);
   }
 
   /** Resets both stores; fails if the store does. */

@@ -16,14 +16,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Objects;
+import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,12 +58,18 @@ final class KnownCall {
 
   private LimitRequest withReports() {
     List<PastCharge> past = new ArrayList<>();
-    for (KnownSubject subject : subjects) {
+    each((subject, charge) -> subject.report(askedNanos).ifPresent(past::add));
+    return past.isEmpty() ? request : request.after(past);
+  }
+
+  /** Does something with the subjects that are known, and what the call takes from each. */
+  private void each(BiConsumer<KnownSubject, Charge> action) {
+    for (int c = 0; c < subjects.length; c++) {
+      KnownSubject subject = subjects[c];
       if (subject != null) {
-        subject.report(askedNanos).ifPresent(past::add);
+        action.accept(subject, request.charge(c));
       }
     }
-    return past.isEmpty() ? request : request.after(past);
   }
 
   LimitRequest request() {
@@ -80,28 +88,20 @@ final class KnownCall {
   /** The store has answered in time. */
   void answered(@Nullable Verdict verdict) {
     learn(verdict);
-    end();
+    each((subject, charge) -> subject.answered(charge.cost()));
   }
 
   /** The call was not answered in time, or not sent. What the store did not take is kept. */
   void unanswered() {
-    end();
+    each((subject, charge) -> subject.answered(charge.cost()));
     for (PastCharge past : asked.past()) {
-      boolean kept = past.take();
-      for (int c = 0; kept && c < subjects.length; c++) {
-        KnownSubject subject = subjects[c];
-        if (subject != null && past.charge().key().equals(request.charge(c).key())) {
-          subject.unsent(past.charge().cost());
-        }
-      }
-    }
-  }
-
-  private void end() {
-    for (int c = 0; c < subjects.length; c++) {
-      KnownSubject subject = subjects[c];
-      if (subject != null) {
-        subject.answered(request.charge(c).cost());
+      if (past.take()) {
+        each(
+            (subject, charge) -> {
+              if (charge.key().equals(past.charge().key())) {
+                subject.unsent(past.charge().cost());
+              }
+            });
       }
     }
   }
@@ -136,30 +136,27 @@ final class KnownCall {
    * @param decide the decision of the store that adopts it; completes at once
    */
   <T> T decide(LimitStore local, Supplier<T> decide) {
-    List<Integer> known =
-        IntStream.range(0, subjects.length)
-            .filter(c -> subjects[c] != null)
-            .boxed()
-            .sorted(
-                Comparator.<Integer, String>comparing(c -> request.charge(c).key().tag())
-                    .thenComparing(c -> request.charge(c).key().name()))
-            .toList();
+    NavigableMap<Charge, KnownSubject> known =
+        new TreeMap<>(
+            Comparator.<Charge, String>comparing(charge -> charge.key().tag())
+                .thenComparing(charge -> charge.key().name()));
+    each((subject, charge) -> known.put(charge, subject));
     return adopted(known, local, decide);
   }
 
   /** Locks all subjects, always in one order, and lets the local store adopt what is known. */
-  private <T> T adopted(List<Integer> known, LimitStore local, Supplier<T> decide) {
-    if (known.isEmpty()) {
+  private <T> T adopted(
+      NavigableMap<Charge, KnownSubject> known, LimitStore local, Supplier<T> decide) {
+    Map.Entry<Charge, KnownSubject> first = known.pollFirstEntry();
+    if (first == null) {
       return decide.get();
     }
-    int c = known.get(0);
-    KnownSubject subject = Objects.requireNonNull(subjects[c]);
-    synchronized (subject) {
-      KnownUse use = subject.useIfNews(request.charge(c), nanos.getAsLong());
+    synchronized (first.getValue()) {
+      KnownUse use = first.getValue().useIfNews(first.getKey(), nanos.getAsLong());
       if (use != null) {
-        local.adopt(request.charge(c), use);
+        local.adopt(first.getKey(), use);
       }
-      return adopted(known.subList(1, known.size()), local, decide);
+      return adopted(known, local, decide);
     }
   }
 
@@ -221,19 +218,21 @@ final class KnownCall {
     }
 
     /** The store has taken the units of this call after all. */
-    synchronized void takenByTheStore() {
+    void takenByTheStore() {
       giveBack(0, groups.length, Charge::cost);
     }
 
     @Override
     public CompletionStage<Long> refund() {
       end(Charge::cost);
-      return release(reservation.refund());
+      giveBack(guard, groups.length, Charge::cost);
+      return reservation.refund();
     }
 
     @Override
     public CompletionStage<Long> release() {
-      return release(reservation.release());
+      giveBack(guard, groups.length, Charge::cost);
+      return reservation.release();
     }
 
     @Override
@@ -255,13 +254,8 @@ final class KnownCall {
       }
     }
 
-    private synchronized <T> T release(T released) {
-      giveBack(guard, groups.length, Charge::cost);
-      return released;
-    }
-
     /** Gives back units of some charges, as far as they are left. */
-    private void giveBack(int from, int to, ToIntFunction<Charge> units) {
+    private synchronized void giveBack(int from, int to, ToIntFunction<Charge> units) {
       for (int c = from; c < to; c++) {
         Admitted group = groups[c];
         int some = Math.min(left[c], units.applyAsInt(request.charge(c)));
