@@ -187,7 +187,7 @@ public final class RedisStore implements LimitStore {
 
   private CompletionStage<Verdict> submit(
       LimitRequest request, Submission submission, RedisIdempotencyStore claims) {
-    EncodedCall call = EncodedCall.of(request, Mode.ACQUIRE, names, stacks);
+    EncodedCall call = EncodedCall.of(request, Mode.ACQUIRE, names, stacks, null);
     byte[] token = claims.newToken();
     ScriptCall<byte[]> script =
         claims.submit(
@@ -506,7 +506,7 @@ public final class RedisStore implements LimitStore {
   /** Each check writes a short value, which expires after a second. */
   private CompletionStage<ChargeReply[]> decideHealth(byte[] key) {
     return decide(
-        EncodedCall.of(HEALTH, Mode.ACQUIRE, own -> key, stacks),
+        EncodedCall.of(HEALTH, Mode.ACQUIRE, own -> key, stacks, null),
         ScriptCall.Time.of(settings.deadline(), settings));
   }
 

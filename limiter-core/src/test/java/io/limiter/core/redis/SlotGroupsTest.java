@@ -89,6 +89,7 @@ class SlotGroupsTest {
         request,
         Mode.ACQUIRE,
         RedisSettings.defaults()::name,
-        stack -> new EncodedStack(stack, List.of(), () -> 0));
+        stack -> new EncodedStack(stack, List.of(), () -> 0),
+        null);
   }
 }

@@ -324,7 +324,11 @@ public final class ManagedConnection {
     CompletionStage<Void> run(RedisClusterAsyncCommands<byte[], byte[]> commands) {
       EncodedCall probe =
           EncodedCall.of(
-              PROBE, Mode.PEEK, own -> key, stack -> new EncodedStack(stack, List.of(), () -> 0));
+              PROBE,
+              Mode.PEEK,
+              own -> key,
+              stack -> new EncodedStack(stack, List.of(), () -> 0),
+              null);
       RedisScript decide = scripts.decide();
       return load(commands)
           .thenCompose(

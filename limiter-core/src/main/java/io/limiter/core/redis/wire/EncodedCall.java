@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -36,12 +37,7 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
   /** The number of units of one call that take Redis another microsecond. */
   private static final int COSTS_A_MICRO = 50;
 
-  private static final int[] ALL = {};
-
   private final LimitRequest request;
-
-  /** The indexes of the charges in the request; empty if the call has all of them. */
-  private final int[] part;
 
   private final Mode mode;
   private final EncodedStack[] stacks;
@@ -58,7 +54,6 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
 
   private EncodedCall(
       LimitRequest request,
-      int[] part,
       Mode mode,
       EncodedStack[] stacks,
       byte[][] keys,
@@ -66,7 +61,6 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
       long leaseMicros) {
     super(CommandType.EVALSHA, null);
     this.request = request;
-    this.part = part;
     this.mode = mode;
     this.stacks = stacks;
     this.keys = keys;
@@ -78,15 +72,6 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
     }
     this.micros = sum;
     this.slot = batching != null && batching.bySlot.getAsBoolean() ? SlotHash.getSlot(keys[0]) : 0;
-  }
-
-  /** Encodes a call that is always sent alone. */
-  public static EncodedCall of(
-      LimitRequest request,
-      Mode mode,
-      Function<StateKey, byte[]> names,
-      Function<RuleStack, EncodedStack> encoded) {
-    return of(request, mode, names, encoded, null);
   }
 
   /**
@@ -105,7 +90,7 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
 
   /**
    * @param names the names of keys in Redis
-   * @param batching how calls share commands; null if they do not
+   * @param batching how calls share commands; null if this one goes alone
    */
   public static EncodedCall of(
       LimitRequest request,
@@ -138,20 +123,24 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
         keys[next++] = names.apply(key.ban());
       }
     }
-    return new EncodedCall(request, ALL, mode, stacks, keys, batching, leaseMicros);
+    return new EncodedCall(request, mode, stacks, keys, batching, leaseMicros);
   }
 
   /** Returns a call with only these charges of this whole call, in this order. */
   public EncodedCall part(int[] indexes, Mode partMode) {
     EncodedStack[] theirs = new EncodedStack[indexes.length];
     List<byte[]> names = new ArrayList<>();
+    List<Charge> charges = new ArrayList<>();
     for (int i = 0; i < indexes.length; i++) {
       theirs[i] = stacks[indexes[i]];
+      charges.add(charge(indexes[i]));
       int first = firstKey(indexes[i]);
       names.addAll(Arrays.asList(keys).subList(first, first + (theirs[i].bans() ? 2 : 1)));
     }
+    LimitRequest part =
+        new LimitRequest(request.policy(), charges, Optional.empty()).after(request.past());
     byte[][] some = names.toArray(byte[][]::new);
-    return new EncodedCall(request, indexes, partMode, theirs, some, batching, 0);
+    return new EncodedCall(part, partMode, theirs, some, batching, 0);
   }
 
   /** The index of the key of a charge. */
@@ -195,7 +184,7 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
   }
 
   public Charge charge(int index) {
-    return request.charge(part.length == 0 ? index : part[index]);
+    return request.charge(index);
   }
 
   EncodedStack stack(int charge) {
@@ -335,7 +324,8 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
 
   @Override
   public void encode(ByteBuf buffer) {
-    begin(buffer, 3 + keys.length + 2 * stacks.length);
+    writeLine(buffer, '*', 3 + keys.length + 2 * stacks.length);
+    write(buffer, CommandType.EVALSHA.getBytes());
     write(buffer, Objects.requireNonNull(batching, "a call that goes alone").sha);
     write(buffer, keys.length);
     for (byte[] key : keys) {
@@ -345,12 +335,6 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
       write(buffer, plan(i));
       write(buffer, ttl(i));
     }
-  }
-
-  /** Writes the head and the name of an EVALSHA of so many words. */
-  private static void begin(ByteBuf buffer, int words) {
-    writeLine(buffer, '*', words);
-    write(buffer, CommandType.EVALSHA.getBytes());
   }
 
   /** Writes one argument of a command. */
