@@ -16,9 +16,10 @@ import io.limiter.core.StoreException;
 import io.limiter.core.redis.wire.DecisionBatching;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.EncodedCall;
+import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
+import io.netty.util.concurrent.Future;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,7 +56,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>All of this runs on the channel's event loop.
  */
-final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
+final class UnansweredCommands extends ChannelDuplexHandler {
 
   private static final Logger LOG = LoggerFactory.getLogger(UnansweredCommands.class);
 
@@ -91,7 +92,9 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   /** By how many the decisions that wait for a reply exceed their commands. */
   private final AtomicInteger joined = new AtomicInteger();
 
-  private boolean ticking;
+  /** The next tick; null while no command waits. */
+  private @Nullable Future<?> tick;
+
   private long lastTickNanos;
 
   /**
@@ -157,7 +160,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   private boolean isHandedOver(
       ChannelHandlerContext context, TimedCommand<?, ?, ?> timed, ChannelPromise promise) {
     long nowNanos = nanoTime.getAsLong();
-    if (!ticking) {
+    if (tick == null) {
       lastTickNanos = nowNanos;
       tickAfter(TICK_NANOS, context);
     }
@@ -337,8 +340,22 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
   }
 
   private void tickAfter(long nanos, ChannelHandlerContext context) {
-    ticking = true;
-    var unused = context.executor().schedule(() -> tick(context), nanos, TimeUnit.NANOSECONDS);
+    tick = context.executor().schedule(() -> tick(context), nanos, TimeUnit.NANOSECONDS);
+  }
+
+  /**
+   * Ends the ticks with the last reply: an idle loop of NIO spins for the last half of a
+   * millisecond before a task is due.
+   */
+  @Override
+  public void channelReadComplete(ChannelHandlerContext context) throws Exception {
+    Future<?> due = tick;
+    if (due != null && unanswered.isEmpty()) {
+      countedNanos = ownNanos();
+      tick = null;
+      due.cancel(false);
+    }
+    super.channelReadComplete(context);
   }
 
   private void tick(ChannelHandlerContext context) {
@@ -363,7 +380,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
         }
       }
     }
-    ticking = false;
+    tick = null;
     if (waited) {
       tickAfter(looks ? LOOK_NANOS : TICK_NANOS, context);
     }
@@ -392,7 +409,7 @@ final class UnansweredCommands extends ChannelOutboundHandlerAdapter {
 
   /** The event loop's own time; its origin is irrelevant. On the event loop. */
   long ownNanos() {
-    return ticking ? ownNanos(nanoTime.getAsLong()) : countedNanos;
+    return tick != null ? ownNanos(nanoTime.getAsLong()) : countedNanos;
   }
 
   /** The event loop's own time as of the last tick. On any thread. */

@@ -294,6 +294,45 @@ class UnansweredCommandsTest {
     assertThat(channel.hasPendingTasks()).isFalse();
   }
 
+  /** An idle loop of NIO spins before a tick is due. */
+  @Test
+  void theLastReplyEndsTheTicks() {
+    TimedCommand<String, String, String> command = send(waiting(100, 2_000));
+    answer(command);
+
+    assertThat(channel.runScheduledPendingTasks()).isEqualTo(-1);
+  }
+
+  @Test
+  void ticksGoOnWhileAnotherCommandWaits() {
+    TimedCommand<String, String, String> command = send(waiting(100, 2_000));
+    send(waiting(50, 2_000));
+    answer(command);
+
+    run(60);
+
+    assertThat(ends).containsExactly("redis");
+  }
+
+  @Test
+  void ticksBeginAgainWithTheNextCommand() {
+    answer(send(waiting(100, 2_000)));
+    run(70);
+    send(waiting(50, 2_000));
+
+    run(49);
+    assertThat(ends).isEmpty();
+    run(11);
+
+    assertThat(ends).containsExactly("redis");
+  }
+
+  private void answer(TimedCommand<String, String, String> command) {
+    unanswered.remove(command);
+    command.complete();
+    channel.pipeline().fireChannelReadComplete();
+  }
+
   /** So Redis decides while the loop still collects. */
   @Test
   void decisionsThatTakeNoOtherAreSentWithinTheTurn() {
