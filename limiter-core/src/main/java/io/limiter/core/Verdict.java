@@ -292,8 +292,9 @@ public final class Verdict {
    * Such a call can never succeed.
    */
   public boolean tooCostly() {
-    for (RuleVerdict rule : rules()) {
-      if (rule.denies() && rule.tooCostly()) {
+    List<RuleVerdict> rules = rules();
+    for (int r = 0; r < rules.size(); r++) {
+      if (rules.get(r).denies() && rules.get(r).tooCostly()) {
         return true;
       }
     }

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /** JSON in UTF-8, as Jackson's generators write it without settings of the application. */
 final class JsonOutput {
 
-  private static final int TYPICAL_LENGTH = 512;
+  private static final int TYPICAL_LENGTH = 256;
 
   private static final int ESCAPE_LENGTH = 6;
 
