@@ -123,11 +123,11 @@ public class RequestSubjects {
   // Names of header fields and classes contain no line break, so values of different sources cannot
   // collide.
   private static Subject ofHeader(String name, String value) {
-    return new Subject(HEADER, name + '\n' + value);
+    return new Subject(HEADER, String.join("\n", name, value));
   }
 
   private static Subject ofResolver(SubjectSource.Resolver resolver, String value) {
-    return new Subject(RESOLVER, resolver.type().getName() + '\n' + value);
+    return new Subject(RESOLVER, String.join("\n", resolver.type().getName(), value));
   }
 
   /** A bean of the application may return null despite the annotations. */
