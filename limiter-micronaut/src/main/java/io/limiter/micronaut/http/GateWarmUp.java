@@ -33,20 +33,23 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
 
 /**
- * Passes the gate and the response filter: with an admission, a 429, another admission and a 409.
- * Where the application has replaced a part that makes the response, only the decisions are made.
+ * Passes the gate: with an admission, a denial, another admission and a duplicate. Once the server
+ * listens, it passes the response filter as well: no deadline includes a response, and the first
+ * may load the application's JSON mapper, which takes longer than all else here. Where the
+ * application has replaced a part that makes the response, none is made.
  */
 @Singleton
 @Requires(beans = EmbeddedServer.class)
 final class GateWarmUp implements WarmUpStep {
 
+  private final BeanContext beans;
   private final GateFilter gate;
   private final AdmissionControl admission;
   private final PlanRegistry plans;
   private final LimitedResponseFilter responses;
-  private final boolean answers;
 
   GateWarmUp(
       BeanContext beans,
@@ -54,12 +57,21 @@ final class GateWarmUp implements WarmUpStep {
       AdmissionControl admission,
       PlanRegistry plans,
       LimitedResponseFilter responses) {
+    this.beans = beans;
     this.gate = gate;
     this.admission = admission;
     this.plans = plans;
     this.responses = responses;
-    this.answers =
-        List.of(
+  }
+
+  @Override
+  public CompletionStage<?> run(LimitStore store) {
+    return requests(store, false);
+  }
+
+  @Override
+  public CompletionStage<?> respond(LimitStore store) {
+    return Stream.of(
                 RateLimitFields.class,
                 LimitDeniedHandler.class,
                 DenialBody.class,
@@ -68,9 +80,10 @@ final class GateWarmUp implements WarmUpStep {
                 HttpLocaleResolver.class,
                 ErrorResponseProcessor.class,
                 JsonErrorResponseBodyProvider.class)
-            .stream()
             .flatMap(part -> beans.getBeansOfType(part).stream())
-            .allMatch(GateWarmUp::isOurs);
+            .allMatch(GateWarmUp::isOurs)
+        ? requests(store, true)
+        : CompletableFuture.completedFuture(null);
   }
 
   private static boolean isOurs(Object bean) {
@@ -80,31 +93,28 @@ final class GateWarmUp implements WarmUpStep {
         || type.equals(DenialMessages.class.getPackageName());
   }
 
-  @Override
-  public CompletionStage<?> run(LimitStore store) {
+  private CompletionStage<Void> requests(LimitStore store, boolean answered) {
     LimitPlan limited = plans.ofWarmUp(false);
     LimitPlan submitted = plans.ofWarmUp(true);
     CompletionStage<Void> requests = CompletableFuture.completedFuture(null);
     for (LimitPlan plan : List.of(limited, limited, submitted, submitted)) {
-      requests = requests.thenCompose(before -> request(store, plan));
+      requests = requests.thenCompose(before -> request(store, plan, answered));
     }
     return requests;
   }
 
-  private CompletionStage<Void> request(LimitStore store, LimitPlan plan) {
+  private CompletionStage<Void> request(LimitStore store, LimitPlan plan, boolean answered) {
     HttpRequest<?> request = new SimpleHttpRequest<>(HttpMethod.GET, "/" + POLICY, null);
     var unused = gate.isEnabled(request);
-    return admission
-        .admit(new WarmUpCall(store, request, plan))
-        .thenCompose(denial -> respond(request, denial))
-        .thenAccept(ended -> {});
+    CompletionStage<Optional<MutableHttpResponse<?>>> admitted =
+        admission.admit(new WarmUpCall(store, request, plan, answered));
+    return answered
+        ? admitted.thenCompose(denial -> respond(request, denial))
+        : admitted.thenAccept(ended -> {});
   }
 
-  private CompletionStage<?> respond(
+  private CompletionStage<Void> respond(
       HttpRequest<?> request, Optional<MutableHttpResponse<?>> denial) {
-    if (!answers) {
-      return CompletableFuture.completedFuture(null);
-    }
     MutableHttpResponse<?> response = denial.isPresent() ? denial.get() : HttpResponse.ok();
     return responses
         .respond(request, response)
@@ -119,10 +129,12 @@ final class GateWarmUp implements WarmUpStep {
   private final class WarmUpCall extends GateFilter.GateCall {
 
     private final LimitStore store;
+    private final boolean answered;
 
-    WarmUpCall(LimitStore store, HttpRequest<?> request, LimitPlan plan) {
+    WarmUpCall(LimitStore store, HttpRequest<?> request, LimitPlan plan, boolean answered) {
       super(gate, request, plan);
       this.store = store;
+      this.answered = answered;
     }
 
     @Override
@@ -151,7 +163,7 @@ final class GateWarmUp implements WarmUpStep {
 
     @Override
     protected Optional<MutableHttpResponse<?>> deny(LimitDeniedException denial) {
-      return answers ? super.deny(denial) : Optional.empty();
+      return answered ? super.deny(denial) : Optional.empty();
     }
   }
 }

@@ -7,6 +7,7 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.redis.RedisConnections.ServerLoops;
+import io.limiter.micronaut.thread.Continuations;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.event.ApplicationEventListener;
@@ -16,6 +17,7 @@ import io.micronaut.context.event.StartupEvent;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.runtime.server.EmbeddedServer;
+import io.micronaut.runtime.server.event.ServerStartupEvent;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,6 +32,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,7 +41,8 @@ import org.slf4j.LoggerFactory;
  * {@link WarmUpStep}, so that no request pays the cost of first-time work. The steps run once the
  * server is created and before it listens; without a server, when the context has started. The
  * fallback decides first, then Redis. It blocks the thread that starts the application for a
- * bounded time, and does not wait for Redis once an attempt to connect has failed.
+ * bounded time, and does not wait for Redis once an attempt to connect has failed. What no deadline
+ * includes is left to {@link Responses}.
  */
 @Singleton
 final class WarmStart
@@ -143,11 +147,11 @@ final class WarmStart
   private CompletableFuture<Void> warm(
       List<? extends Executor> loops, CompletableFuture<Boolean> connected) {
     Collection<WarmUpStep> parts = parts();
-    run(parts, new MemoryStore(), here).join();
+    run(parts, part -> part.run(new MemoryStore()), here).join();
     LimitStore chain = chain();
     List<CompletableFuture<Void>> warm = new ArrayList<>();
     for (Executor loop : loops.isEmpty() ? List.of(here) : loops) {
-      warm.add(connected.thenCompose(open -> run(parts, chain, loop)));
+      warm.add(connected.thenCompose(open -> run(parts, part -> part.run(chain), loop)));
     }
     return CompletableFuture.allOf(warm.toArray(CompletableFuture<?>[]::new));
   }
@@ -172,11 +176,13 @@ final class WarmStart
 
   /** Runs the steps one after another; a failure does not stop the others. */
   private static CompletableFuture<Void> run(
-      Collection<WarmUpStep> parts, LimitStore store, Executor thread) {
+      Collection<WarmUpStep> parts,
+      Function<WarmUpStep, CompletionStage<?>> work,
+      Executor thread) {
     CompletableFuture<Void> all = CompletableFuture.completedFuture(null);
     for (WarmUpStep part : parts) {
       all =
-          all.thenComposeAsync(before -> run(part, store), thread)
+          all.thenComposeAsync(before -> run(part, work), thread)
               .handle(
                   (ran, failure) -> {
                     if (failure != null) {
@@ -188,11 +194,37 @@ final class WarmStart
     return all;
   }
 
-  private static CompletionStage<?> run(WarmUpStep part, LimitStore store) {
+  private static CompletionStage<?> run(
+      WarmUpStep part, Function<WarmUpStep, CompletionStage<?>> work) {
     try {
-      return part.run(store);
+      return work.apply(part);
     } catch (RuntimeException | LinkageError broken) {
       return CompletableFuture.failedFuture(broken);
+    }
+  }
+
+  /**
+   * Makes the first responses when the application's own first requests, which a machine of few
+   * processors would delay otherwise, have probably ended.
+   */
+  @Singleton
+  record Responses(WarmStart start, BeanContext context, Continuations threads)
+      implements ApplicationEventListener<ServerStartupEvent> {
+
+    private static final long AFTER_SECONDS = 1;
+
+    @Override
+    public void onApplicationEvent(ServerStartupEvent started) {
+      if (!start.longest().isZero()) {
+        CompletableFuture.delayedExecutor(AFTER_SECONDS, TimeUnit.SECONDS, threads::run)
+            .execute(this::respond);
+      }
+    }
+
+    private void respond() {
+      if (context.isRunning()) {
+        var unused = run(start.parts(), part -> part.respond(new MemoryStore()), Runnable::run);
+      }
     }
   }
 }

@@ -3,6 +3,7 @@ package io.limiter.micronaut.thread;
 
 import io.limiter.core.store.LimitStore;
 import io.micronaut.core.annotation.Internal;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -25,4 +26,12 @@ public interface WarmUpStep {
    * @param store decides the calls; its decisions appear in no counters and no log
    */
   CompletionStage<?> run(LimitStore store);
+
+  /**
+   * Runs what no deadline includes, so that the start need not wait for it: once, a moment after
+   * the server listens, on a thread that may block. By default nothing.
+   */
+  default CompletionStage<?> respond(LimitStore store) {
+    return CompletableFuture.completedFuture(null);
+  }
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
+import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.config.RedisConfiguration;
+import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
@@ -77,6 +80,9 @@ final class FirstCallsProcess {
         System.out.println(NOT_CONNECTED);
         return;
       }
+      if (!server.getApplicationContext().getBean(RedisConfiguration.class).warmUp().isZero()) {
+        respond(server.getApplicationContext()); // instead of waiting until the service does
+      }
       try (Recording recording = new Recording()) {
         recording.enable(CLASS_LOAD).withoutThreshold().withStackTrace();
         recording.start();
@@ -98,6 +104,12 @@ final class FirstCallsProcess {
             .findBean(ConnectionSource.class)
             .map(connections -> connections.firstAttempt().toCompletableFuture().join())
             .orElse(true);
+  }
+
+  private static void respond(ApplicationContext context) {
+    for (WarmUpStep step : context.getBeansOfType(WarmUpStep.class)) {
+      step.respond(new MemoryStore()).toCompletableFuture().join();
+    }
   }
 
   /** Each over a connection of its own, so that all event loops have some. */

@@ -2,12 +2,14 @@
 package io.limiter.micronaut.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
+import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.rule.SlidingWindowLogRule;
@@ -50,7 +52,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is run before the server listens, and what is left alone. */
+/** What is run before the server listens, what just after it, and what is left alone. */
 class WarmUpTest {
 
   private static final int LOOPS = 3;
@@ -122,6 +124,16 @@ class WarmUpTest {
   }
 
   @Test
+  void responsesAreMadeOnceTheServerListens() {
+    try (HttpService server = start("WarmUpTest")) {
+      assertThat(server.context().isRunning()).isTrue();
+      await()
+          .atMost(Duration.ofSeconds(20))
+          .untilAsserted(() -> assertThat(ASKED).containsExactly("responded"));
+    }
+  }
+
+  @Test
   void aZeroSwitchesItOff() {
     try (HttpService server = start("WarmUpTest", "limiter.redis.warm-up", "0s")) {
       assertThat(server.context().isRunning()).isTrue();
@@ -141,7 +153,9 @@ class WarmUpTest {
   void beansOfTheApplicationAreNotAsked() {
     try (RedisProcess redis = RedisProcess.onFreePort().start();
         HttpService server = start("WarmUpTest.replaced", "redis.uri", redis.uri())) {
-      assertThat(server.context().isRunning()).isTrue();
+      for (WarmUpStep step : server.context().getBeansOfType(WarmUpStep.class)) {
+        assertThat(step.respond(new MemoryStore())).succeedsWithin(Duration.ofSeconds(10));
+      }
       assertThat(ASKED).isEmpty();
     }
   }
@@ -160,6 +174,12 @@ class WarmUpTest {
       return store
           .decide(call, Mode.ACQUIRE)
           .thenAccept(verdict -> RUNS.add(new Run(verdict.decidedBy(), thread)));
+    }
+
+    @Override
+    public CompletionStage<?> respond(LimitStore store) {
+      ASKED.add("responded");
+      return CompletableFuture.completedFuture(null);
     }
   }
 
