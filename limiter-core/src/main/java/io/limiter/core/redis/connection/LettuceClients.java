@@ -11,8 +11,6 @@ import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
-import io.lettuce.core.event.Event;
-import io.lettuce.core.event.EventBus;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.protocol.CommandHandler;
 import io.lettuce.core.resource.ClientResources;
@@ -42,7 +40,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import reactor.core.publisher.Flux;
 
 /**
  * Creates Lettuce clients that never count a call twice. Lettuce's defaults replay unanswered
@@ -79,7 +76,6 @@ public final class LettuceClients {
   public static ClientResources.Builder resources() {
     return ClientResources.builder()
         .reconnectDelay(new ReconnectDelay())
-        .eventBus(NoEvents.INSTANCE)
         .commandLatencyRecorder(CommandLatencyRecorder.disabled())
         .addressResolverGroup(NameResolution.SHARED);
   }
@@ -186,19 +182,6 @@ public final class LettuceClients {
   /** Ends the resources, except threads that belong to others. */
   private static void end(ClientResources resources) {
     var unused = resources.shutdown(QUIET_MILLIS, MAX_SHUTDOWN_MILLIS, TimeUnit.MILLISECONDS);
-  }
-
-  /** Publishes nothing, since the limiter subscribes to nothing: Lettuce's own loads Reactor. */
-  enum NoEvents implements EventBus {
-    INSTANCE;
-
-    @Override
-    public Flux<Event> get() {
-      return Flux.never();
-    }
-
-    @Override
-    public void publish(Event event) {}
   }
 
   /**
