@@ -111,7 +111,7 @@ final class MemoryDecision extends Decision implements StripedState.Action {
       }
       admitted &= evaluation.read(clockMicros) || evaluation.charge.observed();
     }
-    for (int c = 0; c < size && mode() != Mode.PEEK; c++) {
+    for (int c = 0; c < size && !peeks(); c++) {
       ChargeEvaluation evaluation = charge(c);
       if (admitted && evaluation.admits()) {
         evaluation.take(clockMicros);

@@ -53,7 +53,7 @@ final class RedisDecision extends Decision {
     Verdict verdict = verdict();
     boolean taken = isTaken();
     for (ChargeReply charge : charges) {
-      charge.check(mode() != Mode.PEEK, taken);
+      charge.check(!peeks(), taken);
     }
     return verdict;
   }

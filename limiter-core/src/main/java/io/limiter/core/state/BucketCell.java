@@ -78,11 +78,6 @@ final class BucketCell extends Cell {
   }
 
   @Override
-  void repair(long[] state) {
-    write(state, state[at], debt(state));
-  }
-
-  @Override
   public void use(
       long[] state, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
     if (rule.greedy()) {

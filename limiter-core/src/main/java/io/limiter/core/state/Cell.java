@@ -98,11 +98,7 @@ public abstract class Cell {
     for (int i = at + 1; i < at + size; i++) {
       state[i] = number(numbers[i]);
     }
-    repair(state);
   }
-
-  /** Corrects numbers that a script stores, if there is anything to correct. */
-  void repair(long[] state) {}
 
   /** A number after the first, as the state holds it. */
   long number(double stored) {

@@ -58,11 +58,6 @@ final class LeakyCell extends Cell {
         + ceil(MICROSECONDS.convert(rule.window()), rule.count());
   }
 
-  @Override
-  void repair(long[] state) {
-    stored(state).write(state);
-  }
-
   /** The queue at the last write; that of another rate without its gap. */
   private Queue stored(long[] state) {
     long scale = state[at + 3];

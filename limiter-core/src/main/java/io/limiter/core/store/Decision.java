@@ -34,11 +34,9 @@ public abstract class Decision extends AtMostOnceReservation implements Verdict.
   /** The decision on a charge, by its index in {@link LimitRequest#allCharges()}. */
   protected abstract DecisionReadout charge(int index);
 
-  protected final Mode mode() {
-    if (peeks) {
-      return Mode.PEEK;
-    }
-    return records ? Mode.RECORD : Mode.ACQUIRE;
+  /** Whether the call takes nothing in any case. */
+  protected final boolean peeks() {
+    return peeks;
   }
 
   @Override

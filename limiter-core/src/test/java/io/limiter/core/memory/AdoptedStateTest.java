@@ -145,6 +145,20 @@ class AdoptedStateTest {
     assertThat(peek(call).rules().get(0).remaining()).as("4 at -3 s, 2 + 3 at -1 s").isEqualTo(6);
   }
 
+  /** A refill that seems to come in 4 s may have come before the units were taken. */
+  @ParameterizedTest
+  @CsvSource({"1, 4", "2, 10"})
+  void aBucketThatLacksTokensForUnitsFromBeforeTheVerdictWaitsAWholeInterval(
+      int units, long seconds) {
+    LimitRequest call = call(TokenBucketRule.of(10, 5, SECOND.multipliedBy(10)).byInterval());
+    adopt(call, new KnownUse(0, List.of(use(1, 5, 4, 14)), 0, List.of(new PastUnits(0, units))));
+
+    micros = START + seconds * S - 1;
+    assertThat(peek(call).rules().get(0).remaining()).isZero();
+    micros++;
+    assertThat(peek(call).rules().get(0).remaining()).isEqualTo(5);
+  }
+
   /** They may have begun the next one while the verdict was on its way. */
   @Test
   void aWindowWithUnitsFromBeforeTheVerdictLastsFromThen() {

@@ -55,6 +55,13 @@ final class CellState {
     return new CellState(started);
   }
 
+  /** The state with units that another store took. */
+  CellState recorded(Rule rule, long at, int units) {
+    long[] recorded = numbers.clone();
+    cell(rule).record(recorded, at, units);
+    return new CellState(recorded);
+  }
+
   /** This object if nothing changes. */
   CellState giveBack(Rule rule, long stamp, int units, int taken, long parts, long now) {
     long[] lowered = numbers.clone();

@@ -88,6 +88,14 @@ class IntervalBucketTest {
   }
 
   @Test
+  void pastUnitsThatASmallerBucketCannotHoldLeaveWhatALargerOneLacks() {
+    TokenBucketRule smaller = TokenBucketRule.of(4, 3, SECOND).byInterval();
+    CellState recorded = EIGHT.recorded(smaller, 7_300_000, 1);
+    assertThat(recorded.read(RULE, 7_300_000, 1, Mode.PEEK).remainingBefore()).isEqualTo(2);
+    assertThat(recorded.read(smaller, 7_300_000, 1, Mode.PEEK).remainingBefore()).isZero();
+  }
+
+  @Test
   void aSmallerBucketLacksNoMoreThanItHolds() {
     TokenBucketRule smaller = TokenBucketRule.of(4, 3, SECOND).byInterval();
     CellReadout readout = EIGHT.read(smaller, 7_300_000, 1, Mode.ACQUIRE);
