@@ -127,6 +127,17 @@ public interface TokenBucketContract extends StoreHarness {
   }
 
   @Test
+  default void timeStartsForEachRuleOnceItIsShortOfInitialTokens() {
+    LimitRequest call =
+        call(
+            TokenBucketRule.of(4, 1, SECOND).startingWith(0),
+            TokenBucketRule.of(5, 1, SECOND).startingWith(2));
+    assertRetryAfterIsExact(call, SECOND);
+    List<Long> remaining = peek(call).rules().stream().map(RuleVerdict::remaining).toList();
+    assertThat(remaining).containsExactly(0L, 1L); // the second bucket has gained none by waiting
+  }
+
+  @Test
   default void aRecordNeverPutsABucketInDebt() {
     LimitRequest call = call(TokenBucketRule.of(5, 1, SECOND));
     Verdict verdict = record(call.withCost(100));

@@ -41,16 +41,21 @@ final class BanEvaluation {
   }
 
   /** Bans the subject, as another store did. */
-  void adopt(long decidedMicros, long bannedMicros) {
+  void adopt(long decidedMicros, long bannedMicros, long clockMicros) {
     state = new BanState(decidedMicros, 0, decidedMicros + bannedMicros, 1);
     changes = true;
-    write();
+    write(clockMicros);
+  }
+
+  /** Whether the call changed the ban. */
+  boolean changes() {
+    return changes;
   }
 
   /** Writes what has changed, if there is room for it. */
-  void write() {
-    if (changes && log.hasRoom()) {
-      log.table().keep(log);
+  void write(long clockMicros) {
+    if (changes && log.hasRoom(clockMicros)) {
+      log.table().keep(log, clockMicros);
       log.remember(state, rule);
     }
   }

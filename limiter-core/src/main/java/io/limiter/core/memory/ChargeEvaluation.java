@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The evaluation of one charge in one decision. Times are microseconds. All methods are called
- * under the lock of the stripe, except those that {@link DecisionReadout} describes.
+ * under the lock of the stripe, except those that {@link DecisionReadout} describes, and {@link
+ * #findKnown} and {@link #read}, which change only this evaluation and may be repeated.
  */
 @SuppressWarnings("NullAway.Init") // find is called before all else
 class ChargeEvaluation implements DecisionReadout {
@@ -46,6 +47,10 @@ class ChargeEvaluation implements DecisionReadout {
   private @Nullable BanEvaluation ban;
   private boolean kept = true;
   private boolean admits;
+
+  /** Whether a denied call starts the time of a cell. */
+  private boolean starts;
+
   private long nowMicros;
 
   ChargeEvaluation(Charge charge, Mode mode, @Nullable ChargeEvaluation next) {
@@ -145,9 +150,22 @@ class ChargeEvaluation implements DecisionReadout {
 
   /** Finds the state of the key. Returns false if there is none and no room for it. */
   boolean find(LogTable table, long clockMicros) {
+    if (findKnown(table, clockMicros)) {
+      return true;
+    }
+    table.makeRoom(charge.key(), clockMicros);
+    log = new UnitLog(table, charge.key());
+    return !table.full();
+  }
+
+  /** Finds the state of the key, if there is one. */
+  boolean findKnown(LogTable table, long clockMicros) {
     UnitLog known = table.find(charge.key(), clockMicros);
-    log = known == null ? new UnitLog(table, charge.key()) : known;
-    return known != null || !table.full();
+    if (known == null) {
+      return false;
+    }
+    log = known;
+    return true;
   }
 
   /** Uses the shared state of the overflow. */
@@ -168,8 +186,11 @@ class ChargeEvaluation implements DecisionReadout {
     }
     boolean passes = found.length == 0 || readLog();
     numbers = stack().cells() == 0 ? NOTHING : log.numbers(cells());
+    starts = false;
     for (int c = 0; c < stack().cells(); c++) {
-      passes &= readout(c).admits() || records;
+      CellReadout readout = readout(c);
+      passes &= readout.admits() || records;
+      starts |= readout.starts();
     }
     if (ban != null && !passes && !peeks && leaseMicros() == 0) {
       ban.violate(clockMicros);
@@ -236,7 +257,7 @@ class ChargeEvaluation implements DecisionReadout {
     if (!kept) {
       return;
     }
-    writeBan();
+    writeBan(clockMicros);
     long[] taken = stack().cells() == 0 ? numbers : numbers.clone();
     for (int c = 0; c < stack().cells(); c++) {
       readout(c).take(taken);
@@ -247,7 +268,7 @@ class ChargeEvaluation implements DecisionReadout {
 
   /** Writes the units to the log, and the numbers with them. */
   private void write(long[] counted, long clockMicros) {
-    log.table().keep(log);
+    log.table().keep(log, clockMicros);
     if (found.length > 0) {
       var unused =
           log.take(
@@ -283,17 +304,16 @@ class ChargeEvaluation implements DecisionReadout {
     if (!kept) {
       return;
     }
-    writeBan();
-    long[] after = numbers;
-    for (int c = 0; c < stack().cells() && leaseMicros() == 0; c++) {
-      CellReadout readout = readout(c);
-      if (readout.starts()) {
-        after = after == numbers ? numbers.clone() : after;
-        readout.start(after);
+    writeBan(clockMicros);
+    if (starts && leaseMicros() == 0) {
+      long[] after = numbers.clone();
+      for (int c = 0; c < stack().cells(); c++) {
+        CellReadout readout = readout(c);
+        if (readout.starts()) {
+          readout.start(after);
+        }
       }
-    }
-    if (after != numbers) {
-      log.table().keep(log);
+      log.table().keep(log, clockMicros);
       log.remember(cells(), after, nowMicros);
       log.wrote(nowMicros, nowMicros - clockMicros);
     } else {
@@ -301,9 +321,14 @@ class ChargeEvaluation implements DecisionReadout {
     }
   }
 
-  private void writeBan() {
+  /** Whether {@link #deny} has anything to write. */
+  boolean denialWrites(long clockMicros) {
+    return starts || (ban != null && ban.changes()) || !log.isShiftedBy(nowMicros - clockMicros);
+  }
+
+  private void writeBan(long clockMicros) {
     if (ban != null && leaseMicros() == 0) {
-      ban.write();
+      ban.write(clockMicros);
     }
   }
 
@@ -399,7 +424,7 @@ class ChargeEvaluation implements DecisionReadout {
       }
     }
     log = known == null ? new UnitLog(table, log.key()) : known;
-    table.keep(log);
+    table.keep(log, atMicros);
     nowMicros = log.nowMicros(atMicros);
     long stamp = log.take(nowMicros, charge.cost(), Long.MAX_VALUE, stack().horizonMicros());
     found[0] = nowMicros - stamp;

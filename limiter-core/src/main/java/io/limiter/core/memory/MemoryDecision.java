@@ -65,6 +65,9 @@ final class MemoryDecision extends Decision implements StripedState.Action {
   }
 
   Verdict decide() {
+    if (request().size() == 1 && request().past().isEmpty() && decidedWithoutWaiting()) {
+      return verdict();
+    }
     long mask = mask(0, request().size());
     for (int p = 0; p < request().past().size(); p++) {
       mask |= stripes.of(request().past().get(p).charge().key()).bit;
@@ -74,6 +77,52 @@ final class MemoryDecision extends Decision implements StripedState.Action {
       stripes.warnOfOverflow(); // not under the locks: logging may be slow
     }
     return verdict();
+  }
+
+  /**
+   * Decides the only charge on what is read without the lock, which is taken only to write, and
+   * only if nothing was written since. Returns false, without any effect, if the key has no state,
+   * or if another call wrote meanwhile: then what was read may not belong together, and may even
+   * have thrown.
+   */
+  private boolean decidedWithoutWaiting() {
+    Stripe stripe = stripes.of(first.charge.key());
+    long version = stripe.version();
+    if (version == 0 || first.charge.stack().custom()) {
+      return false; // an application's algorithm is asked about states that exist, once
+    }
+    long clockMicros;
+    boolean writes;
+    try {
+      clockMicros = stripes.clockMicros();
+      if (!first.findKnown(stripe, clockMicros)) {
+        return false;
+      }
+      boolean takes = first.read(clockMicros);
+      writes = !peeks() && (takes || first.denialWrites(clockMicros));
+    } catch (RuntimeException inconsistent) {
+      return false;
+    }
+    if (!writes) {
+      return stripe.isOf(version);
+    }
+    if (!stripe.lockIf(version)) {
+      return false;
+    }
+    try {
+      write(first, true, clockMicros);
+    } finally {
+      stripe.unlock();
+    }
+    return true;
+  }
+
+  private static void write(ChargeEvaluation evaluation, boolean admitted, long clockMicros) {
+    if (admitted && evaluation.admits()) {
+      evaluation.take(clockMicros);
+    } else {
+      evaluation.deny(clockMicros);
+    }
   }
 
   /** The stripes of some charges. */
@@ -112,12 +161,7 @@ final class MemoryDecision extends Decision implements StripedState.Action {
       admitted &= evaluation.read(clockMicros) || evaluation.charge.observed();
     }
     for (int c = 0; c < size && !peeks(); c++) {
-      ChargeEvaluation evaluation = charge(c);
-      if (admitted && evaluation.admits()) {
-        evaluation.take(clockMicros);
-      } else {
-        evaluation.deny(clockMicros);
-      }
+      write(charge(c), admitted, clockMicros);
     }
     return overflowed;
   }

@@ -34,14 +34,15 @@ import java.util.stream.IntStream;
 
 /**
  * Decides within this process, exactly as the Redis store decides over a network. Every stage that
- * it returns is complete. Calls block each other only while they touch keys of the same stripe, for
- * less than a microsecond at usual counts.
+ * it returns is complete. Calls block each other only while they write keys of the same stripe, for
+ * less than a microsecond at usual counts. A call of one known key is read without a lock, so one
+ * that is denied, or a peek, blocks no other.
  *
  * <p><b>Bounded.</b> The store keeps about {@code maxSubjects} keys at most: one for each subject
  * of a limit key and class of calls that is counted, and one for each submission within the window
  * of a duplicate guard. A key takes about 250 bytes, plus 8 to 16 for each unit within the longest
  * window of a log (never more units than the largest count), plus 16 to 32 for each rule without a
- * log. Expired keys are removed while other keys are used. A live key is never evicted, since a
+ * log. Expired keys are removed while other keys are written. A live key is never evicted, since a
  * denied caller could otherwise get in by flooding the store with invented subjects. While there is
  * no room:
  *
@@ -131,11 +132,11 @@ public final class MemoryStore implements LimitStore {
               if (!subjects.full()
                   && !closed
                   && AdoptedState.fill(log, charge, known, clockMicros)) {
-                subjects.keep(log);
+                subjects.keep(log, clockMicros);
               }
               if (known.bannedMicros() > 0 && charge.stack().ban().isPresent() && !closed) {
                 new BanEvaluation(charge.stack().ban().get(), subjects, banKey, clockMicros)
-                    .adopt(clockMicros - known.ageMicros(), known.bannedMicros());
+                    .adopt(clockMicros - known.ageMicros(), known.bannedMicros(), clockMicros);
               }
               return 0;
             });

@@ -8,8 +8,7 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cells;
 import io.limiter.core.util.BoundedCache;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.Lock;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.StampedLock;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -52,6 +51,10 @@ final class StripedState {
 
   Stripe[] all() {
     return stripes;
+  }
+
+  long clockMicros() {
+    return clockMicros.getAsLong();
   }
 
   /** What is done under locks, at a time. */
@@ -103,7 +106,7 @@ final class StripedState {
     /** Its bit in a set of stripes. */
     final long bit;
 
-    private final Lock lock = new ReentrantLock();
+    private final StampedLock lock = new StampedLock();
 
     final LogTable overflows;
 
@@ -114,11 +117,26 @@ final class StripedState {
     }
 
     void lock() {
-      lock.lock();
+      long unused = lock.writeLock();
     }
 
     void unlock() {
-      lock.unlock();
+      lock.tryUnlockWrite();
+    }
+
+    /** The version of its state, for what reads before it locks; 0 while it is locked. */
+    long version() {
+      return lock.tryOptimisticRead();
+    }
+
+    /** Whether it has not been locked since it had this version. */
+    boolean isOf(long version) {
+      return lock.validate(version);
+    }
+
+    /** Locks it, if it has not been locked since it had this version. */
+    boolean lockIf(long version) {
+      return lock.tryConvertToWriteLock(version) != 0;
     }
 
     /**
@@ -131,6 +149,9 @@ final class StripedState {
       String kind = index + "." + charge.key().name();
       StateKey key = new StateKey("overflow." + kind, charge.limit());
       UnitLog known = overflows.find(key, clockMicros);
+      if (known == null) {
+        overflows.makeRoom(key, clockMicros);
+      }
       if (known == null && overflows.full()) {
         key = new StateKey("rest." + kind, "");
         known = overflows.find(key, clockMicros);

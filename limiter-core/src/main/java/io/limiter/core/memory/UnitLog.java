@@ -70,7 +70,10 @@ final class UnitLog {
   /** The longest window of the rules of the log; older units are removed. */
   private long horizonMicros;
 
-  /** Computed when the cells might have expired; {@link #UNKNOWN} until then. */
+  /**
+   * Until when the numbers are needed, if some of their units were given back; otherwise {@link
+   * #UNKNOWN}, since it follows from the numbers.
+   */
   private long neededUntilMicros = UNKNOWN;
 
   /** A log without units, which its table does not hold yet. */
@@ -89,8 +92,11 @@ final class UnitLog {
     return key;
   }
 
-  /** Whether its table holds it, or has room for it. */
-  boolean hasRoom() {
+  /** Whether its table holds it, or has room for it once expired logs have gone. */
+  boolean hasRoom(long clockMicros) {
+    if (!isKept) {
+      table.makeRoom(key, clockMicros);
+    }
     return isKept || !table.full();
   }
 
@@ -141,7 +147,7 @@ final class UnitLog {
    * state expire sooner.
    */
   long[] lowered() {
-    long unused = neededUntilMicros();
+    neededUntilMicros = neededUntilMicros();
     long[] copy = Objects.requireNonNull(numbers).clone();
     numbers = copy;
     return copy;
@@ -162,12 +168,16 @@ final class UnitLog {
   void remember(BanState state, BanRule rule) {
     ban = state;
     bannedBy = rule;
-    neededUntilMicros = UNKNOWN;
   }
 
   /** The number of units that fit without growing. */
   int capacity() {
     return ring.length;
+  }
+
+  /** Whether the time runs ahead of the clock by this. */
+  boolean isShiftedBy(long micros) {
+    return shiftMicros == micros;
   }
 
   /** Sets the shift to use from now on, after the clock was set back. */
@@ -212,7 +222,7 @@ final class UnitLog {
 
   /**
    * Whether every unit is past the horizon, and neither a cell nor a ban is needed, for longer than
-   * the grace time; not before the grace time has passed since a call took units.
+   * the grace time; not before the grace time has passed since a call took units. Writes nothing.
    */
   boolean expired(long clockMicros, long graceMicros) {
     long sinceTaken = clockMicros - takenMicros;
@@ -229,10 +239,9 @@ final class UnitLog {
 
   /** The time until which the numbers are needed; not before the last write. */
   private long neededUntilMicros() {
-    if (neededUntilMicros == UNKNOWN && numbers != null && cells != null) {
-      neededUntilMicros = cells.neededUntilMicros(numbers, timeMicros);
-    }
-    return neededUntilMicros;
+    return neededUntilMicros == UNKNOWN && numbers != null && cells != null
+        ? cells.neededUntilMicros(numbers, timeMicros)
+        : neededUntilMicros;
   }
 
   /**
@@ -314,8 +323,9 @@ final class UnitLog {
   }
 
   /**
-   * Logs by their keys. No call sweeps the table: the calls themselves, in turn, free the memory
-   * that calls have used. Guarded by its stripe.
+   * Logs by their keys. No call sweeps the table: the calls that write, in turn, free the memory
+   * that calls have used. Guarded by its stripe; {@link #find} writes nothing, since calls look
+   * before they lock.
    *
    * <p>The logs themselves are the entries of the hash table: an entry beside each would be one
    * more object that a call has to fetch from memory. Keys are hashes of their subjects, so no
@@ -339,8 +349,8 @@ final class UnitLog {
     /** The cells of each stack, which all its subjects share. */
     private final BoundedCache<RuleStack, Cells> cells;
 
-    /** The logs that were found: each eighth of these calls inspects a bucket. */
-    private int found;
+    /** The logs that were kept again: each eighth of these calls inspects a bucket. */
+    private int keptAgain;
 
     /** The next bucket to inspect. */
     private int turn;
@@ -359,17 +369,13 @@ final class UnitLog {
     /** The log of a key; null if it has expired. */
     @Nullable UnitLog find(StateKey key, long clockMicros) {
       UnitLog log = peek(key);
-      if (log != null && !log.expired(clockMicros, graceMicros)) {
-        if ((++found & 7) == 0) {
-          tidy(1, clockMicros);
-        }
-        return log;
-      }
-      if (log != null) {
-        remove(key);
-      }
+      return log == null || log.expired(clockMicros, graceMicros) ? null : log;
+    }
+
+    /** Frees memory for a key that has no log, or an expired one. */
+    void makeRoom(StateKey key, long clockMicros) {
+      remove(key);
       tidy(full() ? IF_FULL : OF_NEW_KEY, clockMicros);
-      return null;
     }
 
     /** The log of a key, expired or not. */
@@ -395,8 +401,11 @@ final class UnitLog {
     }
 
     /** Keeps a log, in place of another one of its key. */
-    void keep(UnitLog log) {
+    void keep(UnitLog log, long clockMicros) {
       if (log.isKept) {
+        if ((++keptAgain & 7) == 0) {
+          tidy(1, clockMicros);
+        }
         return;
       }
       remove(log.key);

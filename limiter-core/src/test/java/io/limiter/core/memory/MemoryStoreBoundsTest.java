@@ -35,7 +35,7 @@ class MemoryStoreBoundsTest {
   private static final Duration MINUTE = Duration.ofMinutes(1);
   private static final Rule TWICE = rule(2, MINUTE);
 
-  /** Calls of a known subject that inspect each bucket of a table for a hundred logs. */
+  /** Admitted calls of a known subject that inspect each bucket of a table for a hundred logs. */
   private static final int SWEEP = 8 * 128;
 
   private long clock;
@@ -97,7 +97,7 @@ class MemoryStoreBoundsTest {
     }
     clock += 62_000_000;
     assertThat(store.subjects()).isEqualTo(101);
-    LimitRequest regular = call("regular", rule(1_000, MINUTE));
+    LimitRequest regular = call("regular", rule(SWEEP + 1, MINUTE));
     for (int i = 0; i < SWEEP; i++) {
       acquire(store, regular);
     }
@@ -249,8 +249,9 @@ class MemoryStoreBoundsTest {
       }
       assertThat(store.subjects()).isEqualTo(100);
       clock += 6_000_000;
+      LimitRequest regular = call("regular", rule(SWEEP, MINUTE));
       for (int i = 0; i < SWEEP; i++) {
-        acquire(store, call("regular", rule));
+        acquire(store, regular);
       }
       assertThat(store.subjects()).as("%s", rule).isEqualTo(1);
     }

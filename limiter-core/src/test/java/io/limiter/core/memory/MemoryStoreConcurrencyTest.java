@@ -7,7 +7,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -129,6 +132,33 @@ class MemoryStoreConcurrencyTest {
     assertThat(admitted.sum()).isPositive();
     assertThat(given.sum()).isGreaterThanOrEqualTo(admitted.sum());
     assertThat(store.subjects()).isZero();
+  }
+
+  /** Calls read while others write: a log, whose ring grows and moves, and numbers. */
+  @Test
+  void aCallIsSeenByAllRulesOrByNone() throws Exception {
+    LimitRequest call =
+        call(
+            rule(400, HOUR),
+            FixedWindowRule.of(400, HOUR.multipliedBy(2)),
+            TokenBucketRule.of(400, 1, HOUR.multipliedBy(3)));
+    LongAdder looks = new LongAdder();
+    together(
+        random -> {
+          for (int i = 0; i < 5_000; i++) {
+            Mode mode = random.nextInt(4) == 0 ? Mode.ACQUIRE : Mode.PEEK;
+            Verdict verdict = decide(call.withCost(1 + random.nextInt(3)), mode);
+            List<Long> remaining = verdict.rules().stream().map(RuleVerdict::remaining).toList();
+            assertThat(remaining).as("%s", mode).containsOnly(remaining.get(0));
+            looks.increment();
+            if (random.nextInt(500) == 0) {
+              store.reset(List.of(call.charge(0).key()));
+            } else if (random.nextInt(3) == 0) {
+              verdict.reservation().refund();
+            }
+          }
+        });
+    assertThat(looks.sum()).isEqualTo(THREADS * 5_000L);
   }
 
   @Test

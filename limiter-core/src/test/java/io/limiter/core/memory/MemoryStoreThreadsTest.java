@@ -11,8 +11,11 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -32,9 +35,26 @@ class MemoryStoreThreadsTest {
   private final AtomicReference<Runnable> meanwhile = new AtomicReference<>(() -> {});
   private final MemoryStore store = new MemoryStore(100_000, this::clock);
   private Thread other = new Thread(() -> {});
+  private int readsBefore;
 
-  /** The clock is read while a call is decided: then something else begins, once. */
+  private void whileReading(Runnable begun) {
+    meanwhile.set(begun);
+  }
+
+  /** For a call of a new key, which is decided under the lock. */
+  private void whileLocked(Runnable begun) {
+    readsBefore = 1;
+    meanwhile.set(begun);
+  }
+
+  /**
+   * The clock is read while a call is decided: then something else begins, once. It is read before
+   * the lock, and under the lock if the call has to be decided there.
+   */
   private long clock() {
+    if (readsBefore-- > 0) {
+      return 0;
+    }
     Runnable begun = meanwhile.getAndSet(null);
     if (begun != null) {
       other = new Thread(begun);
@@ -63,7 +83,7 @@ class MemoryStoreThreadsTest {
   void aCallWaitsForTheOneThatIsBeingDecided() throws InterruptedException {
     ConcurrentLinkedQueue<Outcome> second = new ConcurrentLinkedQueue<>();
     for (LimitRequest call : CALLS) {
-      meanwhile.set(() -> second.add(outcome(call)));
+      whileLocked(() -> second.add(outcome(call)));
       assertThat(outcome(call)).isEqualTo(Outcome.ALLOWED);
       other.join();
     }
@@ -76,7 +96,7 @@ class MemoryStoreThreadsTest {
     for (int i = 0; i < CALLS.size(); i += 2) {
       LimitRequest either = CALLS.get(i);
       LimitRequest both = CALLS.get(i + 1).and(either);
-      meanwhile.set(() -> second.add(outcome(either)));
+      whileReading(() -> second.add(outcome(either))); // of several keys, at once under the locks
       assertThat(outcome(both)).isEqualTo(Outcome.ALLOWED);
       other.join();
     }
@@ -84,20 +104,54 @@ class MemoryStoreThreadsTest {
   }
 
   @Test
-  void unitsThatAreGivenBackWhileACallIsDecidedComeBackAfterIt() throws InterruptedException {
+  void unitsThatAreGivenBackWhileACallReadsAreAvailableToIt() throws InterruptedException {
     for (LimitRequest call : CALLS) {
       Verdict first = acquire(call);
-      meanwhile.set(() -> first.reservation().refund());
-      assertThat(outcome(call)).isEqualTo(Outcome.LIMITED);
-      other.join();
+      whileReading(() -> first.reservation().refund());
       assertThat(outcome(call)).isEqualTo(Outcome.ALLOWED);
+      other.join();
+      assertThat(outcome(call)).isEqualTo(Outcome.LIMITED);
     }
+  }
+
+  @Test
+  void unitsThatAreTakenWhileACallReadsAreNotTakenAgain() throws InterruptedException {
+    for (Rule rule : List.of(rule(2, MINUTE), TokenBucketRule.of(2, 1, MINUTE))) {
+      for (int i = 0; i < 16; i++) {
+        LimitRequest call = call(rule + " of " + i, rule);
+        acquire(call);
+        List<Outcome> second = Collections.synchronizedList(new ArrayList<>());
+        whileReading(() -> second.add(outcome(call)));
+        Verdict verdict = acquire(call);
+        other.join();
+        assertThat(second).containsExactly(Outcome.ALLOWED);
+        assertThat(verdict.outcome()).isEqualTo(Outcome.LIMITED);
+        assertThat(verdict.rules().get(0).remaining()).isZero();
+      }
+    }
+  }
+
+  @Test
+  void aDeniedCallWaitsForNoOther() throws InterruptedException {
+    LimitRequest call = CALLS.get(0);
+    acquire(call);
+    AtomicReference<Outcome> denied = new AtomicReference<>();
+    AtomicReference<Verdict> looked = new AtomicReference<>();
+    whileReading(
+        () -> {
+          denied.set(outcome(call));
+          looked.set(store.decide(call, Mode.PEEK).toCompletableFuture().join());
+        });
+    assertThat(outcome(call)).isEqualTo(Outcome.LIMITED);
+    other.join();
+    assertThat(denied).hasValue(Outcome.LIMITED);
+    assertThat(looked.get().outcome()).isEqualTo(Outcome.LIMITED);
   }
 
   @Test
   void aResetDuringADecisionIncludesThatCall() throws InterruptedException {
     for (LimitRequest call : CALLS) {
-      meanwhile.set(() -> store.reset(List.of(key(call), key(CALLS.get(0)))));
+      whileLocked(() -> store.reset(List.of(key(call), key(CALLS.get(0)))));
       acquire(call);
       other.join();
       assertThat(store.subjects()).isZero();
