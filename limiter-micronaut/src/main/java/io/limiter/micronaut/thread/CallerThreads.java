@@ -6,6 +6,7 @@ import io.micronaut.core.async.propagation.ReactorPropagation;
 import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.context.ServerHttpRequestContext;
+import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
@@ -18,7 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,7 +40,9 @@ public final class CallerThreads {
    * Longer than the longest hard deadline of any store, one minute, so that it ends a wait only if
    * a store violates its contract.
    */
-  private static final long MAX_WAIT_SECONDS = 65;
+  private static final Duration MAX_WAIT = Duration.ofSeconds(65);
+
+  private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private static final Logger LOG = LoggerFactory.getLogger(CallerThreads.class);
 
@@ -49,10 +52,30 @@ public final class CallerThreads {
   private final Set<String> logged = ConcurrentHashMap.newKeySet();
   private final List<CallerThreadFinder> servers;
   private final Continuations continuations;
+  private final LimiterTimer timer;
+  private final Duration maxWait;
 
-  public CallerThreads(List<CallerThreadFinder> servers, Continuations continuations) {
+  /** The results that threads wait for, with the {@link System#nanoTime} at which a wait ends. */
+  private final Map<CompletableFuture<?>, Long> waits = new ConcurrentHashMap<>();
+
+  /** Whether the timer is about to look for waits that have to end. */
+  private final AtomicBoolean looks = new AtomicBoolean();
+
+  @Inject
+  public CallerThreads(
+      List<CallerThreadFinder> servers, Continuations continuations, LimiterTimer timer) {
+    this(servers, continuations, timer, MAX_WAIT);
+  }
+
+  CallerThreads(
+      List<CallerThreadFinder> servers,
+      Continuations continuations,
+      LimiterTimer timer,
+      Duration maxWait) {
     this.servers = servers;
     this.continuations = continuations;
+    this.timer = timer;
+    this.maxWait = maxWait;
   }
 
   /**
@@ -191,23 +214,60 @@ public final class CallerThreads {
    * Like {@link #await(CompletionStage, String)}, but for a result that is expected only after some
    * time.
    *
+   * <p>A virtual thread that waits with a timeout schedules a task for each wait, and cancels it.
+   * So no wait has a timeout of its own: the timer looks over all of them once a second.
+   *
    * @param expected the time after which the result is expected
    */
+  @SuppressWarnings("CollectionUndefinedEquality") // the same object is put and removed
   public <T> @Nullable T await(CompletionStage<T> stage, String method, Duration expected) {
-    CompletableFuture<T> future = stage.toCompletableFuture();
+    // Only the wait ends: the result may still come, and others may use it.
+    CompletableFuture<T> wait = stage.toCompletableFuture().copy();
     try {
-      return future.get(expected.plusSeconds(MAX_WAIT_SECONDS).toMillis(), TimeUnit.MILLISECONDS);
+      if (!wait.isDone()) {
+        waits.put(wait, System.nanoTime() + expected.plus(maxWait).toNanos());
+        lookLater();
+      }
+      return wait.get();
     } catch (ExecutionException e) {
+      if (e.getCause() instanceof WaitEnded) {
+        throw new IllegalStateException(
+            "No decision on " + method + " came in " + maxWait.toSeconds() + " s", e);
+      }
       throw e.getCause() instanceof RuntimeException cause
           ? cause
           : new IllegalStateException(e.getCause());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("Interrupted while waiting for the decision on " + method, e);
-    } catch (TimeoutException e) {
-      throw new IllegalStateException(
-          "No decision on " + method + " came in " + MAX_WAIT_SECONDS + " s", e);
+    } finally {
+      waits.remove(wait);
     }
+  }
+
+  private void lookLater() {
+    if (!looks.get() && looks.compareAndSet(false, true)) {
+      var unused = timer.schedule(this::endWaits, LOOK_NANOS);
+    }
+  }
+
+  private void endWaits() {
+    long now = System.nanoTime();
+    waits.forEach(
+        (wait, end) -> {
+          if (now - end > 0) {
+            wait.completeExceptionally(new WaitEnded());
+          }
+        });
+    looks.set(false);
+    if (!waits.isEmpty()) {
+      lookLater();
+    }
+  }
+
+  /** Ends a wait. A store may fail with a {@link java.util.concurrent.TimeoutException} itself. */
+  private static final class WaitEnded extends Exception {
+    private static final long serialVersionUID = 1;
   }
 
   /** Finds the executor that the current thread belongs to, for one kind of server. */
