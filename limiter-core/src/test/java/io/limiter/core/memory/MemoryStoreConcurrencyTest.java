@@ -6,13 +6,20 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Charge;
+import io.limiter.core.FadingCounter;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.CalendarPeriod;
+import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.LeakyBucketRule;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -28,6 +35,8 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 @Timeout(60)
 class MemoryStoreConcurrencyTest {
@@ -66,9 +75,21 @@ class MemoryStoreConcurrencyTest {
     }
   }
 
-  @Test
-  void threadsOnOneKeyAreAdmittedExactlyCountTimes() throws Exception {
-    LimitRequest call = call(rule(10_000, HOUR), rule(20_000, HOUR.plusHours(1)));
+  static List<Rule> rules() {
+    return List.of(
+        rule(10_000, HOUR),
+        TokenBucketRule.of(10_000, 10_000, HOUR),
+        FixedWindowRule.of(10_000, HOUR),
+        FixedWindowRule.aligned(10_000, CalendarPeriod.MONTH, ZoneOffset.UTC),
+        SlidingWindowCounterRule.of(10_000, HOUR),
+        LeakyBucketRule.of(1_000_000, HOUR, 9_999, LeakyBucketRule.MAX_WAIT),
+        CustomRule.of(new FadingCounter(), 10_000, HOUR, 2.0));
+  }
+
+  @ParameterizedTest
+  @MethodSource("rules")
+  void threadsOnOneKeyAreAdmittedExactlyCountTimes(Rule rule) throws Exception {
+    LimitRequest call = call(rule, rule(20_000, HOUR.plusHours(1)));
     LongAdder admitted = new LongAdder();
     together(
         random -> {
