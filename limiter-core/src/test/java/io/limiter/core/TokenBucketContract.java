@@ -135,6 +135,11 @@ public interface TokenBucketContract extends StoreHarness {
     assertRetryAfterIsExact(call, SECOND);
     List<Long> remaining = peek(call).rules().stream().map(RuleVerdict::remaining).toList();
     assertThat(remaining).containsExactly(0L, 1L); // the second bucket has gained none by waiting
+    LimitRequest more = call.withCost(2);
+    assertLimited(more);
+    advance(SECOND);
+    remaining = peek(call).rules().stream().map(RuleVerdict::remaining).toList();
+    assertThat(remaining).containsExactly(1L, 2L);
   }
 
   @Test

@@ -70,12 +70,6 @@ final class UnitLog {
   /** The longest window of the rules of the log; older units are removed. */
   private long horizonMicros;
 
-  /**
-   * Until when the numbers are needed, if some of their units were given back; otherwise {@link
-   * #UNKNOWN}, since it follows from the numbers.
-   */
-  private long neededUntilMicros = UNKNOWN;
-
   /** A log without units, which its table does not hold yet. */
   UnitLog(LogTable table, StateKey key) {
     this.table = table;
@@ -142,12 +136,8 @@ final class UnitLog {
     return numbers != null && stampMicros - bornMicros >= 0;
   }
 
-  /**
-   * Replaces the numbers with a copy and returns it. Units that are given back do not make the
-   * state expire sooner.
-   */
+  /** Replaces the numbers with a copy and returns it. */
   long[] lowered() {
-    neededUntilMicros = neededUntilMicros();
     long[] copy = Objects.requireNonNull(numbers).clone();
     numbers = copy;
     return copy;
@@ -158,7 +148,6 @@ final class UnitLog {
     bornMicros = numbers == null ? nowMicros : bornMicros;
     cells = of;
     numbers = counted;
-    neededUntilMicros = UNKNOWN;
   }
 
   BanState ban() {
@@ -232,16 +221,11 @@ final class UnitLog {
     long sinceWrite = clockMicros + shiftMicros - timeMicros;
     return (size == 0 || clockMicros + shiftMicros - newestMicros() - horizonMicros >= graceMicros)
         && (numbers == null
+            || cells == null
             || (sinceWrite >= graceMicros
-                && clockMicros + shiftMicros - neededUntilMicros() >= graceMicros))
+                && clockMicros + shiftMicros - cells.neededUntilMicros(numbers, timeMicros)
+                    >= graceMicros))
         && (bannedBy == null || clockMicros - ban.neededUntilMicros(bannedBy) >= graceMicros);
-  }
-
-  /** The time until which the numbers are needed; not before the last write. */
-  private long neededUntilMicros() {
-    return neededUntilMicros == UNKNOWN && numbers != null && cells != null
-        ? cells.neededUntilMicros(numbers, timeMicros)
-        : neededUntilMicros;
   }
 
   /**

@@ -158,6 +158,24 @@ class MemoryStoreBoundsTest {
     assertThat(outcome(store, underLimit(0))).isEqualTo(Outcome.ALLOWED);
   }
 
+  @Test
+  void anOverflowThatHasExpiredMakesRoomForThatOfAnotherLimit() {
+    MemoryStore store = full();
+    for (int i = 0; i < 66; i++) {
+      acquire(store, underLimit(i));
+    }
+    clock += 30_000_000;
+    for (int i = 0; i < 4; i++) {
+      acquire(store, call("known " + i, TWICE)); // so that the store stays full
+    }
+    clock += 32_000_000;
+    for (int i = 0; i < 2; i++) {
+      assertThat(outcome(store, underLimit(1_000))).isEqualTo(Outcome.ALLOWED);
+      assertThat(outcome(store, underLimit(1_001))).isEqualTo(Outcome.ALLOWED);
+    }
+    assertThat(outcome(store, underLimit(1_000))).isEqualTo(Outcome.LIMITED);
+  }
+
   private static LimitRequest underLimit(int i) {
     return LimitRequest.of(Policy.of("limit " + i, TWICE), Subject.global());
   }
@@ -272,6 +290,19 @@ class MemoryStoreBoundsTest {
     assertThat(acquire(store, banned).ban()).contains(MINUTE.multipliedBy(2));
     clock += 10 * 60_000_000;
     assertThat(acquire(store, banned).ban()).contains(MINUTE);
+  }
+
+  @Test
+  void anExpiredBanMakesRoomForTheNextOneOfItsSubject() {
+    MemoryStore store = store(2);
+    Policy policy = Policy.of("banning", FixedWindowRule.of(1, Duration.ofDays(1)));
+    LimitRequest banned = stranger(policy.withBan(BanRule.of(1, SECOND, SECOND)), 1);
+    acquire(store, banned);
+    assertThat(acquire(store, banned).ban()).contains(SECOND);
+    clock += 10_000_000;
+    assertThat(acquire(store, banned).ban()).contains(SECOND);
+    clock += 400_000;
+    assertThat(acquire(store, banned).ban()).contains(Duration.ofMillis(600));
   }
 
   /** A store for four, with four live subjects. */
