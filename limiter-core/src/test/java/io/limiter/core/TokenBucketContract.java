@@ -135,11 +135,19 @@ public interface TokenBucketContract extends StoreHarness {
     assertRetryAfterIsExact(call, SECOND);
     List<Long> remaining = peek(call).rules().stream().map(RuleVerdict::remaining).toList();
     assertThat(remaining).containsExactly(0L, 1L); // the second bucket has gained none by waiting
-    LimitRequest more = call.withCost(2);
-    assertLimited(more);
+  }
+
+  @Test
+  default void timeStartsForASecondRuleAtALaterDeniedCall() {
+    LimitRequest call =
+        call(
+            TokenBucketRule.of(4, 1, SECOND).startingWith(0),
+            TokenBucketRule.of(5, 1, SECOND).startingWith(2));
+    assertLimited(call);
+    assertLimited(call.withCost(3)); // of which the second bucket is short, too
     advance(SECOND);
-    remaining = peek(call).rules().stream().map(RuleVerdict::remaining).toList();
-    assertThat(remaining).containsExactly(1L, 2L);
+    List<Long> remaining = peek(call).rules().stream().map(RuleVerdict::remaining).toList();
+    assertThat(remaining).containsExactly(1L, 3L);
   }
 
   @Test
