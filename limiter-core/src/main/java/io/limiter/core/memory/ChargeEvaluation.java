@@ -48,9 +48,6 @@ class ChargeEvaluation implements DecisionReadout {
   private boolean kept = true;
   private boolean admits;
 
-  /** Whether a denied call starts the time of a cell. */
-  private boolean starts;
-
   private long nowMicros;
 
   ChargeEvaluation(Charge charge, Mode mode, @Nullable ChargeEvaluation next) {
@@ -186,11 +183,8 @@ class ChargeEvaluation implements DecisionReadout {
     }
     boolean passes = found.length == 0 || readLog();
     numbers = stack().cells() == 0 ? NOTHING : log.numbers(cells());
-    starts = false;
     for (int c = 0; c < stack().cells(); c++) {
-      CellReadout readout = readout(c);
-      passes &= readout.admits() || records;
-      starts |= readout.starts();
+      passes &= readout(c).admits() || records;
     }
     if (ban != null && !passes && !peeks && leaseMicros() == 0) {
       ban.violate(clockMicros);
@@ -305,7 +299,7 @@ class ChargeEvaluation implements DecisionReadout {
       return;
     }
     writeBan(clockMicros);
-    if (starts && leaseMicros() == 0) {
+    if (starts()) {
       long[] after = numbers.clone();
       for (int c = 0; c < stack().cells(); c++) {
         CellReadout readout = readout(c);
@@ -323,7 +317,16 @@ class ChargeEvaluation implements DecisionReadout {
 
   /** Whether {@link #deny} has anything to write. */
   boolean denialWrites(long clockMicros) {
-    return starts || (ban != null && ban.changes()) || !log.isShiftedBy(nowMicros - clockMicros);
+    return starts() || (ban != null && ban.changes()) || !log.isShiftedBy(nowMicros - clockMicros);
+  }
+
+  /** Whether a denied call starts the time of a cell. */
+  private boolean starts() {
+    boolean starts = false;
+    for (int c = 0; c < stack().cells() && leaseMicros() == 0; c++) {
+      starts |= readout(c).starts();
+    }
+    return starts;
   }
 
   private void writeBan(long clockMicros) {
