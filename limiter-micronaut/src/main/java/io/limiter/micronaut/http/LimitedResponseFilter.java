@@ -118,7 +118,7 @@ public final class LimitedResponseFilter
     }
   }
 
-  /** Writes the header fields of any response, like {@link #writeDenial}. */
+  /** Writes the header fields of a response that is no denial, like {@link #writeDenial}. */
   private void write(Verdict verdict, MutableHttpResponse<?> response) {
     try {
       fields.write(verdict, response);
@@ -158,7 +158,8 @@ public final class LimitedResponseFilter
     if (decided.get().countsUsers()) {
       users.answered(request);
     }
-    if (denial(response).isEmpty()) {
+    // The fields of a denial are written by answer() alone, also if its response was replaced.
+    if (!decided.get().isDenied() && denial(response).isEmpty()) {
       write(decided.get().stated(), response);
     }
     Optional<LimitedCall> completed = decided.get().completedByResponse();

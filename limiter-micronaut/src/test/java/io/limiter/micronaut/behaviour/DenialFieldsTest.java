@@ -4,6 +4,7 @@ package io.limiter.micronaut.behaviour;
 import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.micronaut.context.annotation.Requires;
@@ -15,15 +16,21 @@ import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Error;
+import io.micronaut.http.annotation.Filter;
 import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.QueryValue;
 import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.filter.HttpServerFilter;
+import io.micronaut.http.filter.ServerFilterChain;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
 import jakarta.inject.Singleton;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
 
 /**
  * Every denial has the same header fields, whatever denied the request and whatever handles the
@@ -40,7 +47,14 @@ class DenialFieldsTest {
     "route, 1-per-100s",
     "bean, 1-per-90s",
     "both, 1-per-90s",
-    "route?replaced, 1-per-100s"
+    "argument?who=a, 1-per-80s",
+    "route?replaced=outside, 1-per-100s",
+    "route?replaced=security, 1-per-100s",
+    "route?replaced=older, 1-per-100s",
+    "argument?who=a&replaced=outside, 1-per-80s",
+    "argument?who=a&replaced=security, 1-per-80s",
+    "argument?who=a&replaced=older, 1-per-80s",
+    "argument?who=a&replaced=behind, 1-per-80s"
   })
   void itIsNotCachedAndHasTheFieldsOfTheDenyingRules(String path, String rule) {
     assertThat(server.get("/out/" + path).statusCode()).isEqualTo(200);
@@ -50,7 +64,8 @@ class DenialFieldsTest {
     assertThat(denied.body()).isEqualTo("own");
     assertThat(field(denied, "Cache-Control")).isEqualTo("no-store");
     assertThat(field(denied, "Retry-After")).matches("\\d+");
-    assertThat(field(denied, "RateLimit")).startsWith('"' + rule + "\";r=0;");
+    assertThat(field(denied, "RateLimit")).matches('"' + rule + "\";r=0;t=\\d+");
+    assertThat(field(denied, "RateLimit-Policy")).matches('"' + rule + "\";q=1;w=\\d+");
   }
 
   @ParameterizedTest
@@ -92,6 +107,12 @@ class DenialFieldsTest {
       return "ok";
     }
 
+    @Get("/argument")
+    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, time = 80))
+    String argument(@QueryValue String who) {
+      return "ok";
+    }
+
     @Get("/bean")
     String bean() {
       return service.call();
@@ -118,16 +139,59 @@ class DenialFieldsTest {
     }
   }
 
-  /** Puts an answer of its own in place of any. */
+  private static MutableHttpResponse<?> replaced(
+      String by, HttpRequest<?> request, MutableHttpResponse<?> response) {
+    return by.equals(request.getParameters().get("replaced"))
+        ? HttpResponse.status(response.status()).body("own")
+        : response;
+  }
+
+  /** Puts an answer of its own in place of any, outside of all filters of the limiter but one. */
   @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
   @Requires(property = "spec.name", value = SPEC)
-  static class Replacing {
+  static class Outside {
     @ResponseFilter
     @Order(1_000)
     MutableHttpResponse<?> replace(HttpRequest<?> request, MutableHttpResponse<?> response) {
-      return request.getUri().getQuery() == null
-          ? response
-          : HttpResponse.status(response.status()).body("own");
+      return replaced("outside", request, response);
+    }
+  }
+
+  /** Does so where security is, between the gate and the filter that completes calls. */
+  @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+  @Requires(property = "spec.name", value = SPEC)
+  static class Security {
+    @ResponseFilter
+    @Order(39_000)
+    MutableHttpResponse<?> replace(HttpRequest<?> request, MutableHttpResponse<?> response) {
+      return replaced("security", request, response);
+    }
+  }
+
+  /** Does so as a filter of the older kind. */
+  @Filter(Filter.MATCH_ALL_PATTERN)
+  @Requires(property = "spec.name", value = SPEC)
+  static class Older implements HttpServerFilter {
+    @Override
+    public int getOrder() {
+      return 39_000;
+    }
+
+    @Override
+    public Publisher<MutableHttpResponse<?>> doFilter(
+        HttpRequest<?> request, ServerFilterChain chain) {
+      return Flux.from(chain.proceed(request))
+          .map(response -> replaced("older", request, response));
+    }
+  }
+
+  /** Does so behind the gate, where it sees only what the guard denies. */
+  @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
+  @Requires(property = "spec.name", value = SPEC)
+  static class Behind {
+    @ResponseFilter
+    MutableHttpResponse<?> replace(HttpRequest<?> request, MutableHttpResponse<?> response) {
+      return replaced("behind", request, response);
     }
   }
 
