@@ -78,11 +78,13 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     builder.allowBlockingCallsInside("io.netty.buffer.AdaptivePoolingAllocator$Magazine", "free");
     // How a loop of the transport within a JVM waits for work.
     builder.allowBlockingCallsInside("io.netty.channel.local.LocalIoHandler", "run");
-    // What Micronaut reads from jars for its first request, its first answer, and its first JSON.
+    // What Micronaut reads from jars for its first request, its first answer, its first cookie, and
+    // its first JSON.
     builder.allowBlockingCallsInside(
         "io.micronaut.core.type.RuntimeTypeInformation$LazyTypeInfo", "<clinit>");
     builder.allowBlockingCallsInside(
         "io.micronaut.http.DefaultHttpFactories", "resolveDefaultResponseFactory");
+    builder.allowBlockingCallsInside("io.micronaut.http.cookie.ServerCookieDecoder", "<clinit>");
     builder.allowBlockingCallsInside("io.micronaut.jackson.ObjectMapperFactory", "objectMapper");
     builder.allowBlockingCallsInside("io.micronaut.http.MediaType", "getMediaTypeFileExtensions");
     // The lock of a map of beans, for each request.

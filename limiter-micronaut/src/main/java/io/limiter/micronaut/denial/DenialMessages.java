@@ -18,7 +18,10 @@ import io.micronaut.core.order.Ordered;
 import io.micronaut.core.util.LocaleResolver;
 import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.server.util.locale.CompositeHttpLocaleResolver;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
+import io.micronaut.http.server.util.locale.HttpLocaleResolver;
+import io.micronaut.http.server.util.locale.RequestLocaleResolver;
 import jakarta.inject.Singleton;
 import java.util.Collection;
 import java.util.List;
@@ -79,6 +82,10 @@ public class DenialMessages {
 
   private final MessageSource source;
   private final LocaleResolver<HttpRequest<?>> locales;
+
+  /** Whether {@code Accept-Language} alone decides: then no resolver is asked. */
+  private final boolean byHeader;
+
   private final Locale usual;
   private final ShippedMessages shipped;
   private final Set<Locale> seen = ConcurrentHashMap.newKeySet();
@@ -103,15 +110,22 @@ public class DenialMessages {
    * @param source finds the text of a key
    * @param sources all that it consults; texts are cached only if none of them is of the
    *     application
+   * @param locales finds the language of a request
+   * @param resolvers all that it consults; it is not asked if they read {@code Accept-Language}
+   *     only
    */
   public DenialMessages(
       MessageSource source,
       Collection<MessageSource> sources,
       LocaleResolver<HttpRequest<?>> locales,
+      Collection<HttpLocaleResolver> resolvers,
       HttpLocaleResolutionConfiguration configuration) {
     this.source = source;
     this.constant = sources.stream().allMatch(DenialMessages::isConstant);
     this.locales = locales;
+    this.byHeader =
+        locales.getClass() == CompositeHttpLocaleResolver.class
+            && resolvers.stream().allMatch(each -> each == locales || isOfHeader(each));
     this.usual = configuration.getDefaultLocale();
     this.shipped = new ShippedMessages(configuration);
   }
@@ -197,9 +211,16 @@ public class DenialMessages {
     return name.isBlank() || ARGUMENTS.contains(name) ? null : name;
   }
 
+  private static boolean isOfHeader(HttpLocaleResolver resolver) {
+    return resolver.getClass() == RequestLocaleResolver.class;
+  }
+
   /** The language in which keys are looked up for a request. */
   private Locale language(HttpRequest<?> request) {
     try {
+      if (byHeader) {
+        return preferred(request).orElse(usual);
+      }
       Locale resolved = locales.resolveOrDefault(request);
       return resolved.equals(request.getLocale().orElse(null))
           ? preferred(request).orElse(usual)
@@ -212,7 +233,11 @@ public class DenialMessages {
 
   /** The language of the greatest weight; empty if the client has no preference. */
   private static Optional<Locale> preferred(HttpRequest<?> request) {
-    String field = String.join(",", request.getHeaders().getAll(HttpHeaders.ACCEPT_LANGUAGE));
+    List<String> fields = request.getHeaders().getAll(HttpHeaders.ACCEPT_LANGUAGE);
+    if (fields.isEmpty()) {
+      return Optional.empty();
+    }
+    String field = String.join(",", fields);
     if (field.length() > MAX_PREFERENCES) {
       return request.getLocale();
     }

@@ -20,6 +20,7 @@ import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.context.ServerRequestContext;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
+import io.micronaut.http.server.util.locale.HttpLocaleResolver;
 import jakarta.inject.Singleton;
 import java.net.http.HttpResponse;
 import java.util.Collection;
@@ -170,9 +171,10 @@ class BrokenAnswersTest {
         MessageSource source,
         Collection<MessageSource> sources,
         LocaleResolver<HttpRequest<?>> locales,
+        Collection<HttpLocaleResolver> resolvers,
         HttpLocaleResolutionConfiguration configuration,
         @Property(name = BROKEN) String broken) {
-      super(source, sources, locales, configuration);
+      super(source, sources, locales, resolvers, configuration);
       gives = broken.equals("messages-null");
     }
 

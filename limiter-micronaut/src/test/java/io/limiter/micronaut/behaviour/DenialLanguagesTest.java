@@ -11,16 +11,25 @@ import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKeyException;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Primary;
+import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.i18n.ResourceBundleMessageSource;
+import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.QueryValue;
+import io.micronaut.http.server.util.locale.CompositeHttpLocaleResolver;
+import io.micronaut.http.server.util.locale.HttpAbstractLocaleResolver;
+import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
+import io.micronaut.http.server.util.locale.HttpLocaleResolver;
+import io.micronaut.http.server.util.locale.RequestLocaleResolver;
 import jakarta.inject.Singleton;
 import java.net.http.HttpResponse;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -29,6 +38,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 class DenialLanguagesTest {
 
   private static final String BUNDLES = "test.denial-bundles";
+  private static final String LOCALES = "test.locales";
+  private static final String ENGLISH = "Too many requests, try again later";
   private static final String CHINESE = "请求过于频繁，请稍后再试";
 
   /** The texts of an application. */
@@ -64,6 +75,90 @@ class DenialLanguagesTest {
     }
   }
 
+  /** Finds the language where an application keeps it, such as in a session. */
+  @Singleton
+  @Requires(property = LOCALES, value = "own")
+  static class OwnLocales extends HttpAbstractLocaleResolver {
+    OwnLocales(HttpLocaleResolutionConfiguration configuration) {
+      super(configuration);
+    }
+
+    @Override
+    public Optional<Locale> resolve(HttpRequest<?> request) {
+      return request.getHeaders().findFirst("X-Language").map(Locale::forLanguageTag);
+    }
+  }
+
+  /** Takes the place of the resolver that reads the header. */
+  @Singleton
+  @Replaces(RequestLocaleResolver.class)
+  @Requires(property = LOCALES, value = "header")
+  static class OwnHeader extends RequestLocaleResolver {
+    OwnHeader(HttpLocaleResolutionConfiguration configuration) {
+      super(configuration);
+    }
+
+    @Override
+    public Optional<Locale> resolve(HttpRequest<?> request) {
+      return request.getHeaders().findFirst("X-Language").map(Locale::forLanguageTag);
+    }
+  }
+
+  /** Takes the place of the resolver that asks all others. */
+  @Primary
+  @Singleton
+  @Replaces(CompositeHttpLocaleResolver.class)
+  @Requires(property = LOCALES, value = "all")
+  static class OwnChoice extends CompositeHttpLocaleResolver {
+    OwnChoice(HttpLocaleResolver[] all, HttpLocaleResolutionConfiguration configuration) {
+      super(all, configuration);
+    }
+
+    @Override
+    public Optional<Locale> resolve(HttpRequest<?> request) {
+      return request
+          .getHeaders()
+          .findFirst("X-Language")
+          .map(Locale::forLanguageTag)
+          .or(() -> super.resolve(request));
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "micronaut.server.locale-resolution.fixed, zh, X-Any, any",
+    "micronaut.server.locale-resolution.cookie-name, lang, Cookie, lang=zh",
+    "test.locales, own, X-Language, zh",
+    "test.locales, header, X-Language, zh",
+    "test.locales, all, X-Language, zh"
+  })
+  void whatTheApplicationConfiguresGoesBeforeAcceptLanguage(
+      String property, String value, String field, String content) {
+    try (TestServer server = DenialAnswersTest.start(Map.of(property, value))) {
+      server.get("/denials/limited");
+
+      assertThat(server.get("/denials/limited", "Accept-Language", "en", field, content).body())
+          .contains(CHINESE);
+      assertThat(server.get("/denials/limited", field, content).body()).contains(CHINESE);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "micronaut.server.locale-resolution.cookie-name, lang",
+    "test.locales, own",
+    "test.locales, all"
+  })
+  void whereThatHasNoLanguageAcceptLanguageDecides(String property, String value) {
+    try (TestServer server = DenialAnswersTest.start(Map.of(property, value))) {
+      server.get("/denials/limited");
+
+      assertThat(server.get("/denials/limited", "Accept-Language", "en;q=0.1, zh;q=0.9").body())
+          .contains(CHINESE);
+      assertThat(server.get("/denials/limited").body()).contains(ENGLISH);
+    }
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -86,7 +181,7 @@ class DenialLanguagesTest {
 
       assertThat(field(chinese, "Content-Type")).isEqualTo(type);
       assertThat(chinese.body()).contains(message.formatted(CHINESE));
-      assertThat(french.body()).contains(message.formatted("Too many requests, try again later"));
+      assertThat(french.body()).contains(message.formatted(ENGLISH));
     }
   }
 

@@ -34,6 +34,7 @@ import io.micronaut.http.server.exceptions.ExceptionHandler;
 import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
+import io.micronaut.http.server.util.locale.HttpLocaleResolver;
 import jakarta.inject.Singleton;
 import java.net.http.HttpResponse;
 import java.util.Collection;
@@ -61,8 +62,9 @@ class DenialReplacementsTest {
         MessageSource source,
         Collection<MessageSource> sources,
         LocaleResolver<HttpRequest<?>> locales,
+        Collection<HttpLocaleResolver> resolvers,
         HttpLocaleResolutionConfiguration configuration) {
-      super(source, sources, locales, configuration);
+      super(source, sources, locales, resolvers, configuration);
     }
 
     @Override

@@ -16,6 +16,7 @@ import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MutableHttpRequest;
 import io.micronaut.http.server.util.locale.CompositeHttpLocaleResolver;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
+import io.micronaut.http.server.util.locale.HttpLocaleResolver;
 import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.Locale;
@@ -116,6 +117,7 @@ class DenialMessagesTest {
             recording,
             List.of(recording),
             context.getBean(CompositeHttpLocaleResolver.class),
+            context.getBeansOfType(HttpLocaleResolver.class),
             context.getBean(HttpLocaleResolutionConfiguration.class));
     for (int i = 0; i < 2_000; i++) {
       HttpRequest<?> request = HttpRequest.GET("/").header("Accept-Language", "en-x-" + i);
@@ -143,6 +145,7 @@ class DenialMessagesTest {
             changing,
             List.of(changing),
             context.getBean(CompositeHttpLocaleResolver.class),
+            context.getBeansOfType(HttpLocaleResolver.class),
             context.getBean(HttpLocaleResolutionConfiguration.class));
 
     assertThat(rendered.render("{any}", OTHERWISE, HttpRequest.GET("/"), Map::of))
