@@ -8,12 +8,12 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -37,20 +37,18 @@ public record DecisionScripts(
     RedisScript renew,
     List<CustomAlgorithm> algorithms) {
 
-  private static final String CUSTOM_ALGORITHMS = "--%custom-algorithms\n";
+  private static final String CUSTOM_ALGORITHMS = "--%custom-algorithms";
 
-  /** The place of a part in a script: a file, or a section of one. */
-  private static final Pattern PART =
-      Pattern.compile("--%(?!custom-algorithms)([a-z-]+(?:\\.[a-z-]+)?)\n");
+  /** In a line of its own: the place of a part, which is a file, or a section of one. */
+  private static final String PART = "--%";
 
-  /** A section of a file, which other parts may include. */
-  private static final Pattern SECTION =
-      Pattern.compile("--%begin ([a-z-]+)\n(.*?)--%end \\1\n", Pattern.DOTALL);
+  /** Before the name of a section of a file, which other parts may include. */
+  private static final String BEGIN = "--%begin ";
 
-  /** A line of constants.lua: names, and as many numbers. */
-  private static final Pattern CONSTANTS = Pattern.compile("local ([A-Z_, ]+) = ([0-9, ]+)\n");
+  private static final String END = "--%end ";
 
-  private static final Pattern CONSTANT = Pattern.compile("\\b[A-Z][A-Z_]+\\b");
+  /** Other names have no capitals, so it need not look at what is before each character. */
+  private static final Pattern CONSTANT = Pattern.compile("[A-Z][A-Z_]+\\b");
 
   /** The scripts without custom algorithms; read once. */
   public static DecisionScripts load() {
@@ -117,12 +115,15 @@ public record DecisionScripts(
     return branches.length() == 0 ? "" : branches + "end\n";
   }
 
-  /** The files of the scripts, each of which is read once. */
+  /**
+   * The files of the scripts, each of which is read once. They are assembled by lines, since a
+   * service starts with this code, and expressions over whole texts took most of its time.
+   */
   private static final class Files {
     private final Map<String, String> constants = new HashMap<>();
 
-    /** By the name of a file, or of a file and its section: {@code decide.preamble}. */
-    private final Map<String, String> codes = new HashMap<>();
+    /** Lines by the name of a file, or of a file and its section: {@code decide.preamble}. */
+    private final Map<String, List<String>> codes = new HashMap<>();
 
     /** Files and sections with all their parts: several scripts have the same ones. */
     private final Map<String, String> scripts = new HashMap<>();
@@ -131,64 +132,90 @@ public record DecisionScripts(
       for (CellAlgorithm algorithm : CellAlgorithm.values()) {
         constants.put(algorithm.name(), String.valueOf(algorithm.number()));
       }
-      Matcher line = CONSTANTS.matcher(code(RedisScript.read("constants.lua")));
-      while (line.find()) {
-        String[] names = line.group(1).split(", ");
-        String[] numbers = line.group(2).split(", ");
+      for (String line : code("constants")) {
+        // Names, and as many numbers: local PAGE, FIRST_READ = 1024, 2048
+        int equals = line.indexOf(" = ");
+        String[] names = line.substring("local ".length(), equals).split(", ");
+        String[] numbers = line.substring(equals + " = ".length()).split(", ");
         for (int i = 0; i < names.length; i++) {
           constants.put(names[i], numbers[i]);
         }
       }
-      codes.put("constants", "");
+      codes.put("constants", List.of());
     }
 
     /** A script that decides calls, also by the algorithms of the application. */
     RedisScript decision(String name, List<CustomAlgorithm> algorithms) {
-      return RedisScript.of(script(name).replace(CUSTOM_ALGORITHMS, ownBranches(algorithms)));
+      return RedisScript.of(
+          script(name).replace(CUSTOM_ALGORITHMS + '\n', ownBranches(algorithms)));
     }
 
     /** A file, or a section of one, with its parts and with numbers for the names of constants. */
     String script(String name) {
       String known = scripts.get(name);
       if (known == null) {
-        known =
-            PART.matcher(codeOf(name))
-                .replaceAll(part -> Matcher.quoteReplacement(script(part.group(1))));
+        StringBuilder script = new StringBuilder();
+        for (String line : codeOf(name)) {
+          if (line.startsWith(PART) && !line.equals(CUSTOM_ALGORITHMS)) {
+            script.append(script(line.substring(PART.length())));
+          } else {
+            script.append(line).append('\n');
+          }
+        }
+        known = script.toString();
         scripts.put(name, known);
       }
       return known;
     }
 
-    private String codeOf(String name) {
-      String file = name.replaceFirst("\\..*", "");
+    private List<String> codeOf(String name) {
+      String file = name.split("\\.")[0];
       if (!codes.containsKey(file)) {
-        String code =
-            CONSTANT
-                .matcher(code(RedisScript.read(file + ".lua")))
-                .replaceAll(word -> constants.getOrDefault(word.group(), word.group()));
-        Matcher section = SECTION.matcher(code);
-        while (section.find()) {
-          codes.put(file + "." + section.group(1), section.group(2));
-        }
-        codes.put(file, section.replaceAll("$2"));
+        read(file);
       }
-      String code = codes.get(name);
+      List<String> code = codes.get(name);
       if (code == null) {
         throw new IllegalStateException("The scripts have no " + name);
       }
       return code;
     }
+
+    /** Its lines are lines of the file, and of the section that they are in. */
+    private void read(String file) {
+      List<String> all = new ArrayList<>();
+      List<String> section = new ArrayList<>();
+      for (String line : code(file)) {
+        if (line.startsWith(BEGIN)) {
+          section = new ArrayList<>();
+          codes.put(file + '.' + line.substring(BEGIN.length()), section);
+        } else if (line.startsWith(END)) {
+          section = new ArrayList<>();
+        } else {
+          String numbers = withNumbers(line);
+          all.add(numbers);
+          section.add(numbers);
+        }
+      }
+      codes.put(file, all);
+    }
+
+    private String withNumbers(String line) {
+      return CONSTANT
+          .matcher(line)
+          .replaceAll(word -> constants.getOrDefault(word.group(), word.group()));
+    }
   }
 
-  /** A file without comments and indentation, which Redis does not need. */
-  private static String code(String source) {
-    StringBuilder code = new StringBuilder(source.length());
-    source
-        .lines()
-        .map(DecisionScripts::codeOfLine)
-        .filter(line -> !line.isEmpty())
-        .forEach(line -> code.append(line).append('\n'));
-    return code.toString();
+  /** The lines of a file without comments and indentation, which Redis does not need. */
+  private static List<String> code(String file) {
+    List<String> code = new ArrayList<>();
+    for (String line : RedisScript.read(file + ".lua").split("\n")) {
+      String codeOfLine = codeOfLine(line);
+      if (!codeOfLine.isEmpty()) {
+        code.add(codeOfLine);
+      }
+    }
+    return code;
   }
 
   /** No string of the scripts has two hyphens, or more than one line. */
