@@ -22,7 +22,6 @@ import java.nio.file.FileSystem;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -121,17 +120,7 @@ class NativeImageTest {
   private static void check(Path root, String module) throws IOException {
     JsonNode metadata =
         new ObjectMapper().readTree(Files.readString(root.resolve(METADATA.formatted(module))));
-    List<String> listed = new ArrayList<>();
-    metadata
-        .get("resources")
-        .forEach(
-            entry -> {
-              if (entry.has("glob")) {
-                listed.add(entry.get("glob").asText());
-              } else {
-                listed.add(entry.get("bundle").asText().replace('.', '/') + "*.properties");
-              }
-            });
+    List<String> listed = metadata.get("resources").findValuesAsText("glob");
     List<String> resources;
     try (Stream<Path> files = Files.walk(root.resolve("io"))) {
       resources =
