@@ -30,8 +30,8 @@ public final class Verdict {
   private final Outcome outcome;
 
   /**
-   * The verdicts of the rules, as a list if there is no duplicate guard; or {@link LazyRules} of
-   * them. Replaced by the former once read: several threads may compute equal ones.
+   * {@link LazyRules}, replaced by what they are once that is read: several threads may compute
+   * equal ones. A response reads them ten times, and a test for one class is cheap.
    */
   private Object content;
 
@@ -55,8 +55,7 @@ public final class Verdict {
   }
 
   /** The verdicts of the rules and of the duplicate guard. */
-  private record Known(List<RuleVerdict> rules, Optional<RuleVerdict> duplicate)
-      implements LazyRules {}
+  private record Known(List<RuleVerdict> rules, Optional<RuleVerdict> duplicate) {}
 
   /** Who decided, and the parts that most verdicts lack. */
   private record Extras(
@@ -138,31 +137,23 @@ public final class Verdict {
    * denied call. Immutable.
    */
   public List<RuleVerdict> rules() {
-    Object known = known();
-    return known instanceof Known both ? both.rules : listed(known);
+    return known().rules;
   }
 
   /** The verdict of the duplicate guard. */
   public Optional<RuleVerdict> duplicate() {
-    return known() instanceof Known both ? both.duplicate : Optional.empty();
+    return known().duplicate;
   }
 
-  private Object known() {
-    Object known = content;
-    if (known instanceof LazyRules lazy && !(known instanceof Known)) {
-      known = content(lazy.rules(), lazy.duplicate());
-      content = known;
+  private Known known() {
+    Object current = content;
+    if (current instanceof Known known) {
+      return known;
     }
+    LazyRules lazy = (LazyRules) current;
+    Known known = new Known(lazy.rules(), lazy.duplicate());
+    content = known;
     return known;
-  }
-
-  private static Object content(List<RuleVerdict> rules, Optional<RuleVerdict> duplicate) {
-    return duplicate.isEmpty() ? rules : new Known(rules, duplicate);
-  }
-
-  @SuppressWarnings("unchecked") // what is no LazyRules is such a list
-  private static List<RuleVerdict> listed(Object known) {
-    return (List<RuleVerdict>) known;
   }
 
   /**
@@ -381,7 +372,7 @@ public final class Verdict {
     return new Verdict(
         both,
         later.outcome,
-        content(List.copyOf(all), later.duplicate()),
+        new Known(List.copyOf(all), later.duplicate()),
         counts.extras,
         later.reservation,
         counts.decidedAtMicros);
@@ -534,7 +525,7 @@ public final class Verdict {
       return new Verdict(
           policy,
           outcome,
-          content(rules, duplicate),
+          new Known(rules, duplicate),
           new Extras(decidedBy, ban, delay, reason, storeRetryAfter, Optional.empty()),
           reservation,
           decidedAtMicros);
