@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Test;
 @Tag("matrix")
 class ClassesOfARequestTest {
 
-  private static final int MOST_ADMITTED = 57;
+  private static final int MOST_ADMITTED = 58;
 
   private static final int MOST_MORE_DENIED = 19;
 
