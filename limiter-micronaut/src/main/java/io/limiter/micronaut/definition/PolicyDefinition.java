@@ -42,9 +42,11 @@ public record PolicyDefinition(
     TRIAL("trial");
 
     private final String path;
+    private final String annotated;
 
     RuleList(String path) {
       this.path = path;
+      this.annotated = NameUtils.camelCase(path, true);
     }
 
     /** The name in settings, such as {@code anonymous-rules}. */
@@ -54,7 +56,7 @@ public record PolicyDefinition(
 
     /** The name in annotations, such as {@code anonymousRules}. */
     public String annotated() {
-      return NameUtils.camelCase(path, true);
+      return annotated;
     }
   }
 

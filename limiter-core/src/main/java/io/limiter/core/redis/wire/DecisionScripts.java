@@ -184,11 +184,13 @@ public record DecisionScripts(
     private void read(String file) {
       List<String> all = new ArrayList<>();
       List<String> section = new ArrayList<>();
+      String name = "";
       for (String line : code(file)) {
         if (line.startsWith(BEGIN)) {
+          name = line.substring(BEGIN.length());
           section = new ArrayList<>();
-          codes.put(file + '.' + line.substring(BEGIN.length()), section);
-        } else if (line.startsWith(END)) {
+          codes.put(file + '.' + name, section);
+        } else if (line.equals(END + name)) {
           section = new ArrayList<>();
         } else {
           String numbers = withNumbers(line);
