@@ -33,6 +33,12 @@ final class UnitLog {
   /** Whether the table holds it. */
   private boolean isKept;
 
+  /**
+   * Calls that kept it again: each eighth inspects a bucket of its table. A count in the table
+   * would be written by calls of all keys, and slow down what lies beside it in memory.
+   */
+  private int keptAgain;
+
   /** The cells under which the numbers were written; null before. */
   private @Nullable Cells cells;
 
@@ -333,9 +339,6 @@ final class UnitLog {
     /** The cells of each stack, which all its subjects share. */
     private final BoundedCache<RuleStack, Cells> cells;
 
-    /** The logs that were kept again: each eighth of these calls inspects a bucket. */
-    private int keptAgain;
-
     /** The next bucket to inspect. */
     private int turn;
 
@@ -387,7 +390,7 @@ final class UnitLog {
     /** Keeps a log, in place of another one of its key. */
     void keep(UnitLog log, long clockMicros) {
       if (log.isKept) {
-        if ((++keptAgain & 7) == 0) {
+        if ((++log.keptAgain & 7) == 0) {
           tidy(1, clockMicros);
         }
         return;
