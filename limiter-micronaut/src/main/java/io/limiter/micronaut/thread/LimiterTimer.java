@@ -10,9 +10,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs timed tasks: for calls that wait for their turn, and for calls that hold a concurrency
- * permit. One thread runs all of them and never blocks; it is started with the first task. A
- * cancelled task is removed at once.
+ * Runs timed tasks: for calls that wait for their turn, for calls that hold a concurrency permit,
+ * and to end waits for a decision. One thread runs all of them and never blocks; it is started with
+ * the first task. A cancelled task is removed at once.
  */
 @Internal
 @Singleton
