@@ -249,7 +249,8 @@ class LostConnectionTest {
       bench.assertHeals();
 
       assertAnsweredInTime(answers);
-      assertNotOverAdmitted(answers, 20, SECOND);
+      // A connection that is cut may lose a report of the fallback's units, a window's at most.
+      assertNotOverAdmitted(answers, 2 * 20, SECOND);
       bench.assertRanAtMostOnce();
     }
   }
