@@ -22,6 +22,7 @@ import java.nio.file.FileSystem;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -120,7 +121,17 @@ class NativeImageTest {
   private static void check(Path root, String module) throws IOException {
     JsonNode metadata =
         new ObjectMapper().readTree(Files.readString(root.resolve(METADATA.formatted(module))));
-    List<String> listed = metadata.get("resources").findValuesAsText("glob");
+    List<String> listed = new ArrayList<>();
+    metadata
+        .get("resources")
+        .forEach(
+            entry -> {
+              if (entry.has("glob")) {
+                listed.add(entry.get("glob").asText());
+              } else {
+                listed.add(entry.get("bundle").asText().replace('.', '/') + "*.properties");
+              }
+            });
     List<String> resources;
     try (Stream<Path> files = Files.walk(root.resolve("io"))) {
       resources =

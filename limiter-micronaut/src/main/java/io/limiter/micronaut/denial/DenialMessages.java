@@ -23,17 +23,12 @@ import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
 import io.micronaut.http.server.util.locale.HttpLocaleResolver;
 import io.micronaut.http.server.util.locale.RequestLocaleResolver;
 import jakarta.inject.Singleton;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Properties;
+import java.util.ResourceBundle;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
@@ -343,19 +338,19 @@ public class DenialMessages {
    * has. For other languages it uses Chinese if that is the application's default language, else
    * English.
    *
-   * <p>This class selects the file for a locale: {@code ResourceBundle} would select Chinese for an
-   * English request where that is the JVM's language, keeps every locale that was ever requested,
-   * also those that clients send, and takes longer to read the files while an application starts.
+   * <p>The bundles are read once, and this class selects the one for a locale: {@code
+   * ResourceBundle} would select Chinese for an English request where that is the JVM's language,
+   * and keeps every locale that was ever requested, also those that clients send.
    */
   @Singleton
   static final class ShippedMessages extends AbstractMessageSource {
 
-    private static final Set<String> TRADITIONAL_IN = Set.of("TW", "HK", "MO");
+    private static final String BUNDLE = "io.limiter.micronaut.messages";
+    private static final Set<String> TRADITIONAL = Set.of("TW", "HK", "MO");
 
-    private static final Properties ENGLISH = read("messages.properties");
-    private static final Properties SIMPLIFIED = read("messages_zh.properties");
-    private static final Properties TRADITIONAL = read("messages_zh_TW.properties");
-
+    private final ResourceBundle english = bundle(Locale.ROOT);
+    private final ResourceBundle simplified = bundle(Locale.SIMPLIFIED_CHINESE);
+    private final ResourceBundle traditional = bundle(Locale.TRADITIONAL_CHINESE);
     private final Locale usual;
 
     ShippedMessages(HttpLocaleResolutionConfiguration configuration) {
@@ -370,37 +365,30 @@ public class DenialMessages {
 
     @Override
     public Optional<String> getRawMessage(String code, MessageContext context) {
-      return Optional.ofNullable(fileFor(context.getLocale()).getProperty(code));
+      // The English bundle, the last one, has all keys.
+      return english.containsKey(code)
+          ? Optional.of(bundleFor(context.getLocale()).getString(code))
+          : Optional.empty();
     }
 
-    private Properties fileFor(Locale asked) {
+    private ResourceBundle bundleFor(Locale asked) {
       Locale locale =
           asked.getLanguage().equals("en") || asked.getLanguage().equals("zh") ? asked : usual;
       if (!locale.getLanguage().equals("zh")) {
-        return ENGLISH;
+        return english;
       }
-      return isTraditional(locale) ? TRADITIONAL : SIMPLIFIED;
+      return isTraditional(locale) ? traditional : simplified;
     }
 
     static boolean isTraditional(Locale locale) {
       return locale.getLanguage().equals("zh")
           && (locale.getScript().isEmpty()
-              ? TRADITIONAL_IN.contains(locale.getCountry())
+              ? TRADITIONAL.contains(locale.getCountry())
               : locale.getScript().equals("Hant"));
     }
 
-    private static Properties read(String file) {
-      String path = "/io/limiter/micronaut/" + file;
-      try (InputStream stream = ShippedMessages.class.getResourceAsStream(path)) {
-        if (stream == null) {
-          throw new IllegalStateException(path + " is missing from the class path");
-        }
-        Properties messages = new Properties();
-        messages.load(new InputStreamReader(stream, StandardCharsets.UTF_8));
-        return messages;
-      } catch (IOException e) {
-        throw new UncheckedIOException(path + " cannot be read", e);
-      }
+    private static ResourceBundle bundle(Locale locale) {
+      return ResourceBundle.getBundle(BUNDLE, locale, ShippedMessages.class.getClassLoader());
     }
   }
 

@@ -27,13 +27,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 
 /**
  * The limits in one place.
@@ -189,9 +189,7 @@ record AnnotatedPlace(
       Function<Class<? extends Annotation>, List<? extends AnnotationValue<?>>> values,
       boolean exempt) {
     Map<Class<? extends Annotation>, List<AnnotationValue<?>>> limits = new LinkedHashMap<>();
-    for (Class<? extends Annotation> type : LIMITS) {
-      limits.put(type, readable(all, type, values.apply(type)));
-    }
+    LIMITS.forEach(type -> limits.put(type, readable(all, type, values.apply(type))));
     return new AnnotatedPlace(onMethod, limits, exempt);
   }
 
@@ -214,17 +212,9 @@ record AnnotatedPlace(
     if (all.isEmpty()) {
       return all;
     }
-    Set<String> own = new HashSet<>();
-    for (AnnotationValue<A> value : declared(element, type)) {
-      own.add(asWritten(value));
-    }
-    List<AnnotationValue<A>> others = new ArrayList<>();
-    for (AnnotationValue<A> value : all) {
-      if (!own.contains(asWritten(value))) {
-        others.add(value);
-      }
-    }
-    return others;
+    Set<String> own =
+        declared(element, type).stream().map(AnnotatedPlace::asWritten).collect(Collectors.toSet());
+    return all.stream().filter(value -> !own.contains(asWritten(value))).toList();
   }
 
   /**
@@ -238,14 +228,10 @@ record AnnotatedPlace(
       return List.of();
     }
     Map<String, AnnotationValue<?>> ready = new HashMap<>();
-    for (AnnotationValue<?> value : present(all, type)) {
-      ready.putIfAbsent(asWritten(value), value);
-    }
-    List<AnnotationValue<?>> readable = new ArrayList<>();
-    for (AnnotationValue<?> value : values) {
-      readable.add(ready.getOrDefault(asWritten(value), value));
-    }
-    return readable;
+    present(all, type).forEach(value -> ready.putIfAbsent(asWritten(value), value));
+    return values.stream()
+        .<AnnotationValue<?>>map(value -> ready.getOrDefault(asWritten(value), value))
+        .toList();
   }
 
   /**
@@ -253,19 +239,15 @@ record AnnotatedPlace(
    */
   static String asWritten(Object value) {
     if (value instanceof AnnotationValue<?> annotation) {
-      List<String> members = new ArrayList<>();
-      for (Map.Entry<CharSequence, Object> member : annotation.getValues().entrySet()) {
-        members.add(member.getKey() + "=" + asWritten(member.getValue()));
-      }
-      Collections.sort(members);
-      return annotation.getAnnotationName() + "(" + String.join(",", members) + ")";
+      return annotation.getValues().entrySet().stream()
+          .map(member -> member.getKey() + "=" + asWritten(member.getValue()))
+          .sorted()
+          .collect(Collectors.joining(",", annotation.getAnnotationName() + "(", ")"));
     }
     if (value instanceof Object[] array) {
-      List<String> elements = new ArrayList<>();
-      for (Object element : array) {
-        elements.add(asWritten(element));
-      }
-      return "[" + String.join(",", elements) + "]";
+      return Arrays.stream(array)
+          .map(AnnotatedPlace::asWritten)
+          .collect(Collectors.joining(",", "[", "]"));
     }
     String text =
         value instanceof int[] numbers
