@@ -30,8 +30,8 @@ public final class Verdict {
   private final Outcome outcome;
 
   /**
-   * {@link LazyRules}, replaced by what they are once that is read: several threads may compute
-   * equal ones. A response reads them ten times, and a test for one class is cheap.
+   * {@link LazyRules} until they are read, then {@link Known}: several threads may compute equal
+   * ones. A response reads them ten times, and a test for a final class is cheap.
    */
   private Object content;
 

@@ -126,12 +126,13 @@ public interface TokenBucketContract extends StoreHarness {
     assertRetryAfterIsExact(floods, MINUTE.multipliedBy(2));
   }
 
+  private static Rule shortAtFirst(int initial) {
+    return TokenBucketRule.of(4 + initial, 1, SECOND).startingWith(initial);
+  }
+
   @Test
   default void timeStartsForEachRuleOnceItIsShortOfInitialTokens() {
-    LimitRequest call =
-        call(
-            TokenBucketRule.of(4, 1, SECOND).startingWith(0),
-            TokenBucketRule.of(5, 1, SECOND).startingWith(2));
+    LimitRequest call = call(shortAtFirst(0), shortAtFirst(2));
     assertRetryAfterIsExact(call, SECOND);
     List<Long> remaining = peek(call).rules().stream().map(RuleVerdict::remaining).toList();
     assertThat(remaining).containsExactly(0L, 1L); // the second bucket has gained none by waiting
@@ -139,10 +140,7 @@ public interface TokenBucketContract extends StoreHarness {
 
   @Test
   default void timeStartsForASecondRuleAtALaterDeniedCall() {
-    LimitRequest call =
-        call(
-            TokenBucketRule.of(4, 1, SECOND).startingWith(0),
-            TokenBucketRule.of(5, 1, SECOND).startingWith(2));
+    LimitRequest call = call(shortAtFirst(0), shortAtFirst(2));
     assertLimited(call);
     assertLimited(call.withCost(3)); // of which the second bucket is short, too
     advance(SECOND);

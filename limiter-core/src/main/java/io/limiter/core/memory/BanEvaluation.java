@@ -54,7 +54,7 @@ final class BanEvaluation {
 
   /** Writes what has changed, if there is room for it. */
   void write(long clockMicros) {
-    if (changes && log.hasRoom(clockMicros)) {
+    if (changes && log.findsRoom(clockMicros)) {
       log.table().keep(log, clockMicros);
       log.remember(state, rule);
     }

@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The evaluation of one charge in one decision. Times are microseconds. All methods are called
  * under the lock of the stripe, except those that {@link DecisionReadout} describes, and {@link
- * #findKnown} and {@link #read}, which change only this evaluation and may be repeated.
+ * #findKnown}, {@link #read} and {@link #denialWrites}, which change only this evaluation and may
+ * be repeated.
  */
 @SuppressWarnings("NullAway.Init") // find is called before all else
 class ChargeEvaluation implements DecisionReadout {
@@ -47,7 +48,6 @@ class ChargeEvaluation implements DecisionReadout {
   private @Nullable BanEvaluation ban;
   private boolean kept = true;
   private boolean admits;
-
   private long nowMicros;
 
   ChargeEvaluation(Charge charge, Mode mode, @Nullable ChargeEvaluation next) {

@@ -65,7 +65,7 @@ final class MemoryDecision extends Decision implements StripedState.Action {
   }
 
   Verdict decide() {
-    if (request().size() == 1 && request().past().isEmpty() && decidedWithoutWaiting()) {
+    if (request().size() == 1 && request().past().isEmpty() && decidedUnlocked()) {
       return verdict();
     }
     long mask = mask(0, request().size());
@@ -85,7 +85,7 @@ final class MemoryDecision extends Decision implements StripedState.Action {
    * or if another call wrote meanwhile: then what was read may not belong together, and may even
    * have thrown.
    */
-  private boolean decidedWithoutWaiting() {
+  private boolean decidedUnlocked() {
     Stripe stripe = stripes.of(first.charge.key());
     long version = stripe.version();
     if (version == 0 || first.charge.stack().custom()) {
@@ -104,9 +104,9 @@ final class MemoryDecision extends Decision implements StripedState.Action {
       return false;
     }
     if (!writes) {
-      return stripe.isOf(version);
+      return stripe.isUnchangedSince(version);
     }
-    if (!stripe.lockIf(version)) {
+    if (!stripe.lockIfUnchangedSince(version)) {
       return false;
     }
     try {

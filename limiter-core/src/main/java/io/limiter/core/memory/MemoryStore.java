@@ -35,8 +35,8 @@ import java.util.stream.IntStream;
 /**
  * Decides within this process, exactly as the Redis store decides over a network. Every stage that
  * it returns is complete. Calls block each other only while they write keys of the same stripe, for
- * less than a microsecond at usual counts. A call of one known key is read without a lock, so one
- * that is denied, or a peek, blocks no other.
+ * less than a microsecond at usual counts. A call of one known key reads without a lock, so a
+ * denied call or a peek blocks no other.
  *
  * <p><b>Bounded.</b> The store keeps about {@code maxSubjects} keys at most: one for each subject
  * of a limit key and class of calls that is counted, and one for each submission within the window

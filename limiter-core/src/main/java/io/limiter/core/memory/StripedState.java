@@ -130,12 +130,12 @@ final class StripedState {
     }
 
     /** Whether it has not been locked since it had this version. */
-    boolean isOf(long version) {
+    boolean isUnchangedSince(long version) {
       return lock.validate(version);
     }
 
     /** Locks it, if it has not been locked since it had this version. */
-    boolean lockIf(long version) {
+    boolean lockIfUnchangedSince(long version) {
       return lock.tryConvertToWriteLock(version) != 0;
     }
 

@@ -92,8 +92,8 @@ final class UnitLog {
     return key;
   }
 
-  /** Whether its table holds it, or has room for it once expired logs have gone. */
-  boolean hasRoom(long clockMicros) {
+  /** Whether its table holds it, or has room for it, for which expired logs are removed. */
+  boolean findsRoom(long clockMicros) {
     if (!isKept) {
       table.makeRoom(key, clockMicros);
     }
