@@ -33,6 +33,9 @@ public final class MemoryIdempotencyStore implements IdempotencyStore {
 
   private static final Duration LONGEST = Duration.ofDays(366);
 
+  /** The expired entries that one call removes at most; each call adds one at most. */
+  private static final int EXPIRED = 16;
+
   private final int maxEntries;
   private final long maxBytes;
   private final LongSupplier nanos;
@@ -63,9 +66,9 @@ public final class MemoryIdempotencyStore implements IdempotencyStore {
 
   @Override
   public synchronized CompletionStage<Claim> claim(Submission submission) {
-    long nowNanos = removeExpired();
+    long nowNanos = removeExpired(EXPIRED);
     StateKey key = submission.key();
-    Entry known = entries.get(key);
+    Entry known = live(key, nowNanos);
     if (known != null) {
       return done(known.claim(submission.fingerprint(), nowNanos));
     }
@@ -88,8 +91,8 @@ public final class MemoryIdempotencyStore implements IdempotencyStore {
 
   @Override
   public synchronized CompletionStage<Boolean> renew(Claim claim, Duration time) {
-    long nowNanos = removeExpired();
-    Entry own = find(claim);
+    long nowNanos = removeExpired(EXPIRED);
+    Entry own = find(claim, nowNanos);
     if (own == null || own.answer != null) {
       return done(false);
     }
@@ -100,8 +103,8 @@ public final class MemoryIdempotencyStore implements IdempotencyStore {
 
   @Override
   public synchronized CompletionStage<Boolean> answer(Claim claim, byte[] answer, Duration retain) {
-    long nowNanos = removeExpired();
-    Entry own = find(claim);
+    long nowNanos = removeExpired(EXPIRED);
+    Entry own = find(claim, nowNanos);
     if (own == null || own.answer != null) {
       return done(own != null);
     }
@@ -120,8 +123,7 @@ public final class MemoryIdempotencyStore implements IdempotencyStore {
 
   @Override
   public synchronized CompletionStage<Boolean> release(Claim claim) {
-    long unused = removeExpired();
-    Entry own = find(claim);
+    Entry own = find(claim, removeExpired(EXPIRED));
     if (own == null || own.answer != null) {
       return done(false);
     }
@@ -139,17 +141,30 @@ public final class MemoryIdempotencyStore implements IdempotencyStore {
   }
 
   /** The entry that this claim has made; null if it is lost. */
-  private @Nullable Entry find(Claim claim) {
-    Entry known = entries.get(claim.key());
+  private @Nullable Entry find(Claim claim, long nowNanos) {
+    Entry known = live(claim.key(), nowNanos);
     return known != null && Arrays.equals(known.token, claim.token()) ? known : null;
   }
 
-  private long removeExpired() {
+  private @Nullable Entry live(StateKey key, long nowNanos) {
+    Entry known = entries.get(key);
+    if (known == null || known.endNanos - nowNanos > 0) {
+      return known;
+    }
+    remove(known);
+    return null;
+  }
+
+  private long removeExpired(int most) {
     long nowNanos = nanos.getAsLong();
-    while (!byEnd.isEmpty() && byEnd.first().endNanos - nowNanos <= 0) {
+    for (int i = 0; i < most && hasExpired(nowNanos); i++) {
       remove(byEnd.first());
     }
     return nowNanos;
+  }
+
+  private boolean hasExpired(long nowNanos) {
+    return !byEnd.isEmpty() && byEnd.first().endNanos - nowNanos <= 0;
   }
 
   /** Returns whether there was one. */
@@ -180,15 +195,20 @@ public final class MemoryIdempotencyStore implements IdempotencyStore {
     }
   }
 
+  /** The number of claims and answers that are kept, expired or not. */
+  synchronized int kept() {
+    return entries.size();
+  }
+
   /** The number of claims and answers, without those that have expired. */
   synchronized int size() {
-    long unused = removeExpired();
+    long unused = removeExpired(Integer.MAX_VALUE);
     return entries.size();
   }
 
   /** The bytes of all answers, without those that have expired. */
   synchronized long answerBytes() {
-    long unused = removeExpired();
+    long unused = removeExpired(Integer.MAX_VALUE);
     return answerBytes;
   }
 

@@ -14,15 +14,17 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.core.util.RotatingSearch;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -50,23 +52,24 @@ public final class DenyCache extends DelegatingStore {
   /** The default number of denied callers in the cache: {@value}. */
   public static final int DEFAULT_SIZE = 10_000;
 
-  /** The largest size; it is limited because calling threads search the whole cache. */
+  /** The largest size. */
   public static final int MAX_SIZE = 100_000;
 
-  /** How often a full cache is searched for stale entries. */
-  private static final long SWEEP_NANOS = Duration.ofMillis(100).toNanos();
+  /** The times of resets that are kept; a subject shares one with a thousandth of the others. */
+  private static final int RESETS = 1_024;
 
   private final Predicate<Policy> remembers;
   private final int size;
   private final long maxAgeNanos;
   private final LongSupplier nanos;
-  private final Map<List<Charge>, KnownDenial> denials = new ConcurrentHashMap<>();
-  private final AtomicLong swept;
+  private final ConcurrentMap<List<Charge>, KnownDenial> denials = new ConcurrentHashMap<>();
+  private final RotatingSearch<KnownDenial> stale = new RotatingSearch<>(denials);
 
   /**
-   * The time of the last reset or clear. Results of earlier requests to the store are not cached.
+   * When subjects were last reset, by the hashes of their tags. What the store was asked before is
+   * void, so no call searches for the denials of a subject.
    */
-  private volatile long forgottenNanos;
+  private final AtomicLongArray resetNanos = new AtomicLongArray(RESETS);
 
   /** Creates a cache for denied calls of every policy. */
   public DenyCache(LimitStore store) {
@@ -109,8 +112,7 @@ public final class DenyCache extends DelegatingStore {
     this.size = size;
     this.maxAgeNanos = maxAge.toNanos();
     this.nanos = nanos;
-    this.swept = new AtomicLong(nanos.getAsLong() - SWEEP_NANOS);
-    this.forgottenNanos = nanos.getAsLong() - 1;
+    resetAll(nanos.getAsLong() - 1);
   }
 
   @Override
@@ -123,7 +125,10 @@ public final class DenyCache extends DelegatingStore {
     }
     KnownDenial known = denials.get(request.charges());
     long nowNanos = nanos.getAsLong();
-    if (known != null && !known.isOver(nowNanos) && !known.asksAgain(nowNanos, maxAgeNanos)) {
+    if (known != null
+        && !known.isOver(nowNanos)
+        && !isReset(known)
+        && !known.asksAgain(nowNanos, maxAgeNanos)) {
       return CompletableFuture.completedFuture(known.verdict(request, nowNanos));
     }
     return FallbackStore.ask(store, request, Mode.ACQUIRE)
@@ -151,9 +156,6 @@ public final class DenyCache extends DelegatingStore {
       }
     } else if (hasRoom(call)) {
       denials.put(call, denial);
-      if (!denial.isAskedAfter(forgottenNanos)) { // a reset may have come in between
-        denials.remove(call, denial);
-      }
     }
   }
 
@@ -162,20 +164,37 @@ public final class DenyCache extends DelegatingStore {
       return true;
     }
     long nowNanos = nanos.getAsLong();
-    long last = swept.get();
-    if (nowNanos - last >= SWEEP_NANOS && swept.compareAndSet(last, nowNanos)) {
-      denials.values().removeIf(denial -> denial.isStale(nowNanos, maxAgeNanos));
-    }
+    stale.removeSome(denial -> denial.isStale(nowNanos, maxAgeNanos) || isReset(denial));
     return denials.size() < size;
+  }
+
+  private boolean isReset(KnownDenial denial) {
+    List<Charge> charges = denial.request().charges();
+    for (int c = 0; c < charges.size(); c++) {
+      if (!denial.isAskedAfter(resetNanos.get(place(charges.get(c).key())))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static int place(StateKey key) {
+    return key.tag().hashCode() & RESETS - 1;
+  }
+
+  private void resetAll(long timeNanos) {
+    for (int place = 0; place < RESETS; place++) {
+      resetNanos.set(place, timeNanos);
+    }
   }
 
   /** Empties the cache. For callers that have changed the store's content by other means. */
   public void clear() {
-    forgottenNanos = nanos.getAsLong();
+    resetAll(nanos.getAsLong());
     denials.clear();
   }
 
-  /** The number of callers in the cache, including expired ones. */
+  /** The number of callers in the cache, including those whose denials have ended. */
   public int remembered() {
     return denials.size();
   }
@@ -195,8 +214,8 @@ public final class DenyCache extends DelegatingStore {
       Collection<StateKey> keys, CompletionStage<Void> change) {
     return change.whenComplete(
         (done, failure) -> {
-          forgottenNanos = nanos.getAsLong();
-          denials.values().removeIf(denial -> denial.isUnder(keys));
+          long nowNanos = nanos.getAsLong();
+          keys.forEach(key -> resetNanos.set(place(key), nowNanos));
         });
   }
 
@@ -284,13 +303,6 @@ public final class DenyCache extends DelegatingStore {
 
     private static long nanos(Optional<Duration> time) {
       return time.map(Duration::toNanos).orElse(0L);
-    }
-
-    /** Whether the call counts under one of these keys, or a ban of one of them denies it. */
-    boolean isUnder(Collection<StateKey> keys) {
-      return request.charges().stream()
-          .map(charge -> charge.key().ban())
-          .anyMatch(ban -> keys.stream().anyMatch(key -> key.ban().equals(ban)));
     }
 
     /** Whether the store was asked after this time. */

@@ -4,11 +4,10 @@ package io.limiter.core.resilience;
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
-import java.time.Duration;
+import io.limiter.core.util.RotatingSearch;
 import java.util.Collection;
-import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.ConcurrentMap;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -18,19 +17,17 @@ import org.jspecify.annotations.Nullable;
  * The fallback continues from it, and the store receives the units that it missed.
  *
  * <p>Bounded: while {@code size} keys are known, no further ones are added, and for those the
- * fallback starts with nothing used. A key is known as long as any of its rules requires.
+ * fallback starts with nothing used. A key is known as long as any of its rules requires; each
+ * further key then inspects a few of the known ones, and removes those that have expired.
  */
 final class KnownSubjectTable {
-
-  /** How often a full table is searched for expired keys. */
-  private static final long SWEEP_NANOS = Duration.ofMillis(100).toNanos();
 
   private static final @Nullable KnownSubject[] NONE = {};
 
   private final int size;
   private final LongSupplier nanos;
-  private final Map<StateKey, KnownSubject> subjects = new ConcurrentHashMap<>();
-  private final AtomicLong swept;
+  private final ConcurrentMap<StateKey, KnownSubject> subjects = new ConcurrentHashMap<>();
+  private final RotatingSearch<KnownSubject> expired = new RotatingSearch<>(subjects);
 
   /**
    * @param size the most keys
@@ -39,7 +36,6 @@ final class KnownSubjectTable {
   KnownSubjectTable(int size, LongSupplier nanos) {
     this.size = size;
     this.nanos = nanos;
-    this.swept = new AtomicLong(nanos.getAsLong() - SWEEP_NANOS);
   }
 
   /** A call that goes to the store now, under a fallback that counts. */
@@ -70,10 +66,7 @@ final class KnownSubjectTable {
       return true;
     }
     long nowNanos = nanos.getAsLong();
-    long last = swept.get();
-    if (nowNanos - last >= SWEEP_NANOS && swept.compareAndSet(last, nowNanos)) {
-      subjects.values().removeIf(known -> known.forgetIfExpired(nowNanos));
-    }
+    expired.removeSome(known -> known.forgetIfExpired(nowNanos));
     return subjects.size() < size;
   }
 

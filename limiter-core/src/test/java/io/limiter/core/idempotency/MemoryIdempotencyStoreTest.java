@@ -103,6 +103,23 @@ class MemoryIdempotencyStoreTest implements IdempotencyStoreContract {
     assertThat(claim(small, "kept").state()).isEqualTo(State.ANSWERED);
   }
 
+  /** A call does not take longer the more submissions have expired. */
+  @Test
+  void aCallRemovesFewOfThoseThatHaveExpired() {
+    MemoryIdempotencyStore small = bounded(1_000, 1_000);
+    for (int i = 0; i < 1_000; i++) {
+      answer(small, "key-" + i, 1);
+    }
+    pass(HOUR);
+
+    assertThat(claim(small, "key-900").state()).as("has expired").isEqualTo(State.CLAIMED);
+    assertThat(small.kept()).isBetween(980, 1_000);
+    answer(small, "large", 900);
+
+    assertThat(claim(small, "key-900").state()).isEqualTo(State.RUNNING);
+    assertThat(small.size()).isEqualTo(2);
+  }
+
   @Test
   void theOldestAnswersMakeRoomForTheBytesOfOthers() {
     MemoryIdempotencyStore small = bounded(100, 10);

@@ -24,6 +24,7 @@ import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
 import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -33,6 +34,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -226,36 +228,55 @@ class SubjectLearningTest {
     return adopts[0];
   }
 
-  /** Keys without a verdict and without units are expired at once. */
+  /** The calls of one call's thread must not take longer the more subjects there are. */
   @Test
-  void aFullTableIsSearchedForExpiredKeysTenTimesASecondAtMost() {
-    KnownSubjectTable two = new KnownSubjectTable(2, () -> nanos);
-    assertThat(knows(two, "a")).isTrue();
-    assertThat(knows(two, "b")).isTrue();
-    assertThat(knows(two, "c")).as("after the first search").isTrue();
-    assertThat(knows(two, "d")).isTrue();
+  void aNewKeyInspectsFewOfAFullTable() {
+    int size = 1_000;
+    KnownSubjectTable full = new KnownSubjectTable(size, () -> nanos);
+    Map<String, KnownCall> calls = new LinkedHashMap<>();
+    for (int i = 0; i < size; i++) {
+      calls.put("subject" + i, full.call(request(charge("subject" + i, TEN))));
+    }
+    calls.values().forEach(call -> call.answered(verdict(5, 5, 5).build()));
+    nanos += MINUTE.multipliedBy(9).toNanos(); // all have expired
 
-    nanos += 99_999_999;
-    assertThat(knows(two, "e")).isFalse();
-    assertThat(knows(two, "d")).isTrue();
-    nanos++;
-    assertThat(knows(two, "e")).isTrue();
-    assertThat(knows(two, "f")).isTrue();
-    assertThat(knows(two, "g")).as("the search was just now").isFalse();
+    assertThat(knows(full, "new")).isTrue();
+
+    assertThat(adopting(calls)).as("still known").isBetween(size - 16L, size - 1L);
   }
 
+  /** How many of these calls' subjects still have what they have learnt. */
+  private static long adopting(Map<String, KnownCall> calls) {
+    return calls.values().stream()
+        .filter(
+            call -> {
+              boolean[] known = new boolean[1];
+              LimitStore local = thatAdopts((charge, use) -> known[0] = !use.rules().isEmpty());
+              return call.decide(local, () -> known[0]);
+            })
+        .count();
+  }
+
+  /** Keys without a verdict and without units are expired at once. */
   @Test
-  void aSearchKeepsKeysThatAreNeeded() {
-    KnownSubjectTable two = new KnownSubjectTable(2, () -> nanos);
-    KnownCall underWay = two.call(request(USER));
-    assertThat(knows(two, "b")).isTrue();
+  void expiredKeysMakeRoomWhileThoseThatAreNeededStay() {
+    int size = 100;
+    KnownSubjectTable full = new KnownSubjectTable(size, () -> nanos);
+    List<KnownCall> underWay = new ArrayList<>();
+    for (int i = 0; i < size; i++) {
+      underWay.add(full.call(request(charge("subject" + i, TEN))));
+    }
+    for (int i = 0; i < size; i++) {
+      assertThat(knows(full, "other" + i)).isFalse();
+    }
 
-    assertThat(knows(two, "c")).as("in place of b").isTrue();
+    underWay.remove(size / 2).unanswered();
 
-    assertThat(knows(two, "d")).isFalse();
-    underWay.unanswered();
-    nanos += 100_000_000;
-    assertThat(knows(two, "d")).isTrue();
+    assertThat(IntStream.range(0, size).filter(i -> knows(full, "other" + i)).count())
+        .as("each takes the place of the one before")
+        .isGreaterThan(size / 10);
+    underWay.forEach(KnownCall::unanswered);
+    assertThat(IntStream.range(0, size).allMatch(i -> knows(full, "new" + i))).isTrue();
   }
 
   /** In one order, whatever that of the charges: otherwise two calls could wait for each other. */

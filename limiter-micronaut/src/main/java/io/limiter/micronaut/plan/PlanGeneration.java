@@ -51,6 +51,9 @@ public final class PlanGeneration {
   private static final String SECURED = "io.micronaut.security.annotation.Secured";
   private static final String ANONYMOUS = "isAnonymous()";
 
+  /** The methods that a new one removes, if they are not used any more: more than it adds. */
+  private static final int FORGOTTEN = 64;
+
   private final Source source;
   private final LimitSettings settings;
   private final SharedLimits shared = new SharedLimits();
@@ -140,8 +143,10 @@ public final class PlanGeneration {
                 new AnnotatedMethod(
                     PlanRegistry.unnamed(method), bean.get(), source.limits(method)))
             : Optional.empty();
-    for (Object lost = gone.poll(); lost != null; lost = gone.poll()) {
-      known.remove(((KnownMethod) lost).hash, lost);
+    for (int i = 0; i < FORGOTTEN; i++) {
+      if (gone.poll() instanceof KnownMethod lost) {
+        known.remove(lost.hash, lost);
+      }
     }
     known.put(hash, new KnownMethod(method, hash, plan, gone));
     return plan;

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.subject;
 
 import io.limiter.core.util.LogThrottle;
+import io.limiter.core.util.RotatingSearch;
 import io.limiter.micronaut.annotation.Tiers;
 import io.limiter.micronaut.config.CallerConfiguration.TierLookupConfiguration;
 import io.limiter.micronaut.thread.LimiterTimer;
@@ -10,13 +11,12 @@ import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,9 +33,6 @@ public final class TierLookup {
 
   private static final Logger LOG = LoggerFactory.getLogger(Tiers.class);
 
-  /** The least time between two searches for what may be forgotten. */
-  private static final long CLEANING_NANOS = 1_000_000_000;
-
   /** The most characters of a header that names a caller; a longer one is no key. */
   private static final int MAX_VALUE = 512;
 
@@ -43,9 +40,9 @@ public final class TierLookup {
   private final TierLookupConfiguration configuration;
   private final LimiterTimer timer;
   private final LogThrottle throttle = new LogThrottle();
-  private final AtomicLong cleanedNanos = new AtomicLong(System.nanoTime() - CLEANING_NANOS);
   // Bounded by the cache size of the configuration.
-  private final Map<String, KnownTier> known = new ConcurrentHashMap<>();
+  private final ConcurrentMap<String, KnownTier> known = new ConcurrentHashMap<>();
+  private final RotatingSearch<KnownTier> expired = new RotatingSearch<>(known);
 
   private record KnownTier(CompletableFuture<Optional<String>> tier, long untilNanos) {}
 
@@ -115,12 +112,7 @@ public final class TierLookup {
 
   private void remember(String caller, KnownTier tier, long nowNanos) {
     if (known.size() >= configuration.cacheSize() && !known.containsKey(caller)) {
-      long lastNanos = cleanedNanos.get();
-      if (nowNanos - lastNanos < CLEANING_NANOS
-          || !cleanedNanos.compareAndSet(lastNanos, nowNanos)) {
-        return;
-      }
-      known.values().removeIf(old -> old.untilNanos - nowNanos <= 0);
+      expired.removeSome(old -> old.untilNanos - nowNanos <= 0);
       if (known.size() >= configuration.cacheSize()) {
         return;
       }
