@@ -222,26 +222,41 @@ public record LimitRequest(
   /**
    * Units that the fallback took while the store was away. The store records them before it decides
    * the call that carries them, whether or not it admits that call. For authors of stores: a store
-   * records what it {@linkplain #take takes}, once.
+   * records what it {@linkplain #take takes}, once, and reports what it {@linkplain #refused has
+   * not recorded}.
    */
   public static final class PastCharge {
 
     private final Charge charge;
     private final Duration age;
+    private final Runnable refused;
     private final AtomicBoolean taken = new AtomicBoolean();
+    private final AtomicBoolean returned = new AtomicBoolean();
 
     /**
+     * Creates units that are lost if the store refuses them.
+     *
      * @param charge a charge under one of the keys of the call; its cost is the number of units
      * @param age the time since the units were taken, zero or more. The store counts them as that
      *     old, but not as older than the newest units it holds, since its logs are in order
      */
     public PastCharge(Charge charge, Duration age) {
+      this(charge, age, () -> {});
+    }
+
+    /**
+     * @param charge a charge under one of the keys of the call; its cost is the number of units
+     * @param age the time since the units were taken, as above
+     * @param refused runs once if the store has not recorded them, on any thread; must not block
+     */
+    public PastCharge(Charge charge, Duration age, Runnable refused) {
       if (age.isNegative()) {
         throw new IllegalArgumentException(
             "Past units have the age %s: use an age of zero or more".formatted(age));
       }
       this.charge = charge;
       this.age = age;
+      this.refused = refused;
     }
 
     public Charge charge() {
@@ -255,6 +270,16 @@ public record LimitRequest(
     /** Returns true once. From then on the units count as recorded, even if the report is lost. */
     public boolean take() {
       return taken.compareAndSet(false, true);
+    }
+
+    /**
+     * The units are certain not to be recorded, so that another call may carry them. Not for a
+     * report whose outcome is unknown. Only who has {@linkplain #take taken} them calls this.
+     */
+    public void refused() {
+      if (returned.compareAndSet(false, true)) {
+        refused.run();
+      }
     }
 
     @Override

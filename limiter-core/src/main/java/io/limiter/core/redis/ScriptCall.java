@@ -9,6 +9,7 @@ import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.limiter.core.FailureReason;
+import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.ClusterSource.Redirection;
 import io.limiter.core.redis.connection.RedisFailures;
@@ -59,6 +60,9 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
 
   /** The call that the script decides. */
   private final @Nullable EncodedCall call;
+
+  /** What the script records; null if it decides. */
+  private @Nullable PastCharge past;
 
   /** Whether the call may still share a command with others. */
   private boolean shares;
@@ -219,17 +223,23 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
 
   /**
    * Records past units before the decision, on its connection. They go with a call that the breaker
-   * has admitted, and do not concern it. Nothing waits for them.
+   * has admitted, and do not concern it. Nothing waits for them. Those that Redis refuses go with a
+   * later call; those without a reply may have been recorded, and do not.
    */
   private void record(EncodedCall decided) {
-    for (byte[][] past : decided.takeRecords()) {
-      byte[][] own = Arrays.copyOfRange(past, 1, past.length);
-      byte[][] key = {past[0]};
-      ScriptCall<T> records = new ScriptCall<>(nodes, script, output, key, own, time.again());
-      records.node = node;
-      records.commands = commands;
-      records.send();
-    }
+    decided
+        .takeRecords()
+        .forEach(
+            (units, of) -> {
+              byte[][] own = Arrays.copyOfRange(of, 1, of.length);
+              byte[][] key = {of[0]};
+              ScriptCall<T> records =
+                  new ScriptCall<>(nodes, script, output, key, own, time.again());
+              records.past = units;
+              records.node = node;
+              records.commands = commands;
+              records.send();
+            });
   }
 
   /** The slots may be elsewhere by now. */
@@ -421,6 +431,9 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
   private void fail(Throwable failure) {
     stopTimer();
     Throwable cause = RedisFailures.unwrap(failure);
+    if (past != null && RedisFailures.isRefusal(cause)) {
+      past.refused();
+    }
     if (RedisFailures.isDemotion(cause)) {
       node.renew();
     }
@@ -522,6 +535,9 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
       processIsLate(standstillNanos());
     }
     if (!sent) {
+      if (past != null && command instanceof TimedCommand<?, ?, ?>) {
+        past.refused(); // it was withdrawn
+      }
       cancelCommand();
     }
   }

@@ -87,6 +87,7 @@ final class KnownCall {
 
   /** The store has answered in time. */
   void answered(@Nullable Verdict verdict) {
+    eachReported((past, subject) -> subject.reported());
     learn(verdict);
     each((subject, charge) -> subject.answered(charge.cost()));
   }
@@ -94,15 +95,23 @@ final class KnownCall {
   /** The call was not answered in time, or not sent. What the store did not take is kept. */
   void unanswered() {
     each((subject, charge) -> subject.answered(charge.cost()));
+    eachReported(
+        (past, subject) -> {
+          subject.reported();
+          if (past.take()) {
+            past.refused();
+          }
+        });
+  }
+
+  private void eachReported(BiConsumer<PastCharge, KnownSubject> action) {
     for (PastCharge past : asked.past()) {
-      if (past.take()) {
-        each(
-            (subject, charge) -> {
-              if (charge.key().equals(past.charge().key())) {
-                subject.unsent(past.charge().cost());
-              }
-            });
-      }
+      each(
+          (subject, charge) -> {
+            if (charge.key().equals(past.charge().key())) {
+              action.accept(past, subject);
+            }
+          });
     }
   }
 

@@ -53,6 +53,9 @@ final class KnownSubject {
   /** When the last report was sent; no verdict of a call that was asked earlier includes it. */
   private long reportedNanos;
 
+  /** Calls under way that carry a report; a call on another connection may overtake them. */
+  private int reporting;
+
   /**
    * Records that a call is on its way to the store.
    *
@@ -148,22 +151,29 @@ final class KnownSubject {
       return Optional.empty();
     }
     Duration age = Duration.of(Math.max(0, nowNanos - units.atNanos) / 1_000, MICROS);
-    PastCharge past = new PastCharge(units.charge.withCost(units.unsent), age);
+    int some = units.unsent;
     units.unsent = 0;
     reportedNanos = nowNanos;
-    return Optional.of(past);
+    reporting++;
+    return Optional.of(
+        new PastCharge(units.charge.withCost(some), age, () -> refused(units, some)));
   }
 
-  /** Records that this many units were not sent after all. */
-  synchronized void unsent(int some) {
-    if (admitted != null) {
-      admitted.unsent = Math.min(admitted.units, admitted.unsent + some);
+  /** The store has not recorded these units: the next call reports them. */
+  private synchronized void refused(Admitted units, int some) {
+    if (admitted == units) {
+      units.unsent = Math.min(units.units, units.unsent + some);
     }
+  }
+
+  /** Records that a call that carried a report was answered, or was not in time. */
+  synchronized void reported() {
+    reporting--;
   }
 
   /** Records that a call was answered. Its verdict includes the units that were sent before it. */
   synchronized void included(long askedNanos) {
-    if (admitted != null && askedNanos - reportedNanos >= 0) {
+    if (admitted != null && reporting == 0 && askedNanos - reportedNanos >= 0) {
       admitted.dropSent();
     }
   }

@@ -34,6 +34,7 @@ import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -191,6 +192,35 @@ class RefusingRedisTest {
       bench.assertHeals();
       bench.assertRanAtMostOnce();
     }
+  }
+
+  /** What memory has admitted meanwhile is reported until Redis accepts it. */
+  @ParameterizedTest(name = "F23: {0}")
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "OOM        | CONFIG SET maxmemory 1               | CONFIG SET maxmemory 0",
+        "NOREPLICAS | CONFIG SET min-replicas-to-write 1   | CONFIG SET min-replicas-to-write 0",
+        "NOPERM     | ACL SETUSER default -evalsha         | ACL SETUSER default +evalsha",
+        "READONLY   | REPLICAOF 127.0.0.1 1                | REPLICAOF NO ONE",
+        "MASTERDOWN | CONFIG SET replica-serve-stale-data no ; REPLICAOF 127.0.0.1 1 | REPLICAOF NO ONE",
+      })
+  void refusedWritesAdmitNoCallTwice(String error, String fault, String remedy) {
+    try (FaultBench bench = FaultBench.start()) {
+      LimitRequest call = call("refused", 3, HOUR);
+      bench.admin(fault);
+      assertThat(admitted(bench, call)).as("by memory, while %s", error).isEqualTo(3);
+
+      bench.admin(remedy);
+      bench.assertHeals();
+
+      assertThat(admitted(bench, call)).as("by Redis afterwards").isZero();
+      assertThat(bench.used(call)).isEqualTo(3);
+    }
+  }
+
+  private static long admitted(FaultBench bench, LimitRequest call) {
+    return IntStream.range(0, 20).filter(i -> bench.ask(call).allowed()).count();
   }
 
   @Test

@@ -25,6 +25,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The numbers that one instance keeps about one key, to the nanosecond. */
 class KnownSubjectTest {
@@ -144,6 +145,7 @@ class KnownSubjectTest {
     admit(charge(LOG), 100, 1);
 
     units.giveBack(1);
+    subject.reported();
     subject.included(at(1));
     units.giveBack(1);
 
@@ -174,12 +176,16 @@ class KnownSubjectTest {
     assertThat(past(1)).isEmpty();
     admit(charge(LOG), 100, 1);
 
+    subject.included(at(1));
+    assertThat(since(1)).as("another connection was faster").containsExactly(3);
+    subject.reported();
     subject.included(at(1) - 1);
     assertThat(since(1)).as("asked before").containsExactly(3);
     subject.included(at(1));
     assertThat(since(1)).containsExactly(1);
 
     assertThat(costs(past(2))).containsExactly(1);
+    subject.reported();
     subject.included(at(2));
     assertThat(since(2)).isEmpty();
   }
@@ -190,19 +196,39 @@ class KnownSubjectTest {
   }
 
   @Test
-  void whatWasNotSentAfterAllIsSentWithTheNextCall() {
+  void whatWasRefusedIsSentWithTheNextCall() {
     admit(charge(LOG), 100, 0);
-    assertThat(costs(past(0))).as("may have arrived").containsExactly(1);
+    PastCharge first = past(0).get(0); // may have arrived
     admit(charge(LOG).withCost(2), 100, 0);
     admit(charge(LOG).withCost(4), 100, 3);
-    assertThat(costs(past(3))).containsExactly(6);
+    PastCharge second = past(3).get(0);
+    assertThat(second.charge().cost()).isEqualTo(6);
 
-    subject.unsent(6);
+    second.refused();
+    second.refused();
 
-    assertThat(costs(past(3))).containsExactly(6);
+    PastCharge third = past(3).get(0);
+    assertThat(third.charge().cost()).isEqualTo(6);
     assertThat(past(3)).isEmpty();
-    subject.unsent(8);
-    assertThat(costs(past(3))).as("no more than there are").containsExactly(7);
+    first.refused();
+    third.refused();
+    assertThat(costs(past(3))).containsExactly(7);
+  }
+
+  /** After a reset, or once they no longer count. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void whatWasRefusedAndNoLongerCountsIsNotSent(boolean reset) {
+    admit(charge(LOG), 100, 0);
+    PastCharge refused = past(0).get(0);
+    if (reset) {
+      subject.forget();
+    }
+    refused.refused();
+
+    assertThat(past(reset ? 1 : 7)).isEmpty();
+    admit(charge(LOG), 100, 8);
+    assertThat(costs(past(8))).containsExactly(1);
   }
 
   @ParameterizedTest

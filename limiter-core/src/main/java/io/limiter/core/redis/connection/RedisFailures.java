@@ -228,6 +228,14 @@ public final class RedisFailures {
         && code(String.valueOf(reply.getMessage())).equals(code);
   }
 
+  /** Whether it is certain that the command has written nothing: an error reply, or not sent. */
+  public static boolean isRefusal(Throwable failure) {
+    return failure instanceof RedisCommandExecutionException
+        || failure instanceof StoreException
+        || (failure instanceof RedisException
+            && (messageMatches(NOT_SENT, failure) || messageMatches(FULL, failure)));
+  }
+
   /** The failure without the exceptions that futures wrap around it. */
   public static Throwable unwrap(Throwable failure) {
     return failure instanceof CompletionException && failure.getCause() != null

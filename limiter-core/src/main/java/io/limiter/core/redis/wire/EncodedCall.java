@@ -22,7 +22,9 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Function;
@@ -161,12 +163,13 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
    * Takes the past units under the keys of this call, to be recorded before it: for each the key,
    * then the arguments of {@code decide.lua}.
    */
-  public List<byte[][]> takeRecords() {
-    List<byte[][]> records = new ArrayList<>();
+  public Map<PastCharge, byte[][]> takeRecords() {
+    Map<PastCharge, byte[][]> records = new LinkedHashMap<>();
     for (PastCharge some : request.past()) {
       for (int c = 0; c < stacks.length; c++) {
         if (charge(c).key().equals(some.charge().key()) && some.take()) {
-          records.add(
+          records.put(
+              some,
               new byte[][] {
                 key(c),
                 stacks[c].argumentOfRules(Mode.RECORD, some.charge()),
