@@ -239,8 +239,8 @@ final class Live implements VerdictListener, NodeListener {
   }
 
   @Override
-  public void added(String node, BooleanSupplier breakerOpen) {
-    breakers.putIfAbsent(node, breakerOpen); // the demo has one Redis
+  public void added(String node, BooleanSupplier isLost) {
+    breakers.putIfAbsent(node, isLost); // the demo has one Redis
   }
 
   @Override

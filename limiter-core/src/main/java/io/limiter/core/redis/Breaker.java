@@ -103,9 +103,12 @@ final class Breaker {
     return StoreException.notAsked(notAsked, wait);
   }
 
-  /** Whether calls are rejected now, unless a probe is due. */
-  boolean isOpen() {
-    return period.get() instanceof Open;
+  /**
+   * Whether the node is lost, as the log and the listeners have it: it opened, or {@value
+   * #IN_A_ROW} calls in a row found no connection, and none was answered since.
+   */
+  boolean isLost() {
+    return lost;
   }
 
   private void lose(StoreException why) {

@@ -39,7 +39,7 @@ final class NodeBreakers {
   private static Breaker breaker(String node, List<NodeListener> listeners) {
     Breaker made =
         new Breaker(new BreakerLog(LoggerFactory.getLogger(Breaker.class), node, listeners));
-    listeners.forEach(listener -> listener.added(node, made::isOpen));
+    listeners.forEach(listener -> listener.added(node, made::isLost));
     return made;
   }
 
@@ -59,10 +59,10 @@ final class NodeBreakers {
     return breakers.computeIfAbsent(name, make);
   }
 
-  /** Whether calls to a node are rejected now; false if there was none yet. */
-  boolean isOpen(String node) {
+  /** Whether a node is {@linkplain Breaker#isLost lost}; false if there was no call yet. */
+  boolean isLost(String node) {
     Breaker known = breakers.get(node);
-    return known != null && known.isOpen();
+    return known != null && known.isLost();
   }
 
   /**

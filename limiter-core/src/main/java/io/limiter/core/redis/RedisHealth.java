@@ -104,7 +104,7 @@ public final class RedisHealth {
 
   private NodeStatus status(String node, @Nullable Throwable failure) {
     return new NodeStatus(
-        node, Optional.ofNullable(failure).map(RedisHealth::known), nodes.breakers.isOpen(node));
+        node, Optional.ofNullable(failure).map(RedisHealth::known), nodes.breakers.isLost(node));
   }
 
   private static StoreException known(Throwable failure) {
@@ -118,9 +118,9 @@ public final class RedisHealth {
    *
    * @param name {@code Redis}, or host and port of a node of a Redis Cluster
    * @param failure why it gave no reply; empty if it replied
-   * @param breakerOpen whether calls fail without asking it, until a probe succeeds
+   * @param lost whether it is lost, see {@link NodeListener#lost}
    */
-  public record NodeStatus(String name, Optional<StoreException> failure, boolean breakerOpen) {}
+  public record NodeStatus(String name, Optional<StoreException> failure, boolean lost) {}
 
   /**
    * Receives the loss of Redis nodes, and their return, in turn for each node. All methods run on
@@ -132,9 +132,9 @@ public final class RedisHealth {
      * A node is called for the first time. Once for each node, before its other events.
      *
      * @param node its name in messages, such as {@code Redis at db:6379}
-     * @param breakerOpen whether its breaker is open, at any later time
+     * @param lost whether it is lost, at any later time
      */
-    default void added(String node, BooleanSupplier breakerOpen) {}
+    default void added(String node, BooleanSupplier lost) {}
 
     /**
      * A node failed so often that its breaker opened, or five calls in a row found no connection to

@@ -40,6 +40,9 @@ final class RedisNodes {
 
   final NodeBreakers breakers;
 
+  /** Whether every connection was tried once; before, the lack of one is no loss. */
+  private volatile boolean tried;
+
   /** The breaker of the only node. */
   final Breaker only;
 
@@ -67,6 +70,16 @@ final class RedisNodes {
     this.source = connections;
     use(connections);
     connections.whenOpened(this::use);
+    var unused = connections.firstAttempt().whenComplete((opened, failure) -> tried = true);
+  }
+
+  /** A call of this period of a breaker found no connection. */
+  void unconnected(Breaker.Period period, StoreException why) {
+    if (tried) {
+      period.unconnected(why);
+    } else {
+      period.undecided();
+    }
   }
 
   private void use(ConnectionSource opened) {

@@ -208,7 +208,7 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
       commands =
           asking && to instanceof ClusterSource.Primary primary ? primary.asking() : to.commands();
     } catch (StoreException disconnected) {
-      admitted.unconnected(disconnected);
+      nodes.unconnected(admitted, disconnected);
       noteFailureOf(to);
       throw disconnected;
     }
@@ -452,7 +452,7 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
         case CALL -> period.answered();
         case NEITHER -> {
           if (failed.reason() == FailureReason.DISCONNECTED) {
-            period.unconnected(failed);
+            nodes.unconnected(period, failed);
           } else {
             period.undecided();
           }

@@ -92,7 +92,7 @@ class BreakerTest {
         default -> advance(Duration.ofHours(1));
       }
     }
-    assertThat(breaker.isOpen()).isEqualTo(open);
+    assertThat(breaker.isLost()).isEqualTo(open);
   }
 
   @Test
@@ -122,12 +122,12 @@ class BreakerTest {
     List<Period> admitted =
         Stream.generate(breaker::admit).limit(1_000).filter(Objects::nonNull).toList();
     assertThat(admitted).hasSize(1);
-    assertThat(breaker.isOpen()).isTrue();
+    assertThat(breaker.isLost()).isTrue();
 
     admitted.get(0).answered();
-    assertThat(breaker.isOpen()).isFalse();
+    assertThat(breaker.isLost()).isFalse();
     fail(4);
-    assertThat(breaker.isOpen()).as("after less than a new row").isFalse();
+    assertThat(breaker.isLost()).as("after less than a new row").isFalse();
   }
 
   @Test
@@ -151,7 +151,7 @@ class BreakerTest {
     breaker.admit().undecided();
     breaker.admit().undecided();
     breaker.admit().answered();
-    assertThat(breaker.isOpen()).isFalse();
+    assertThat(breaker.isLost()).isFalse();
   }
 
   @Test
@@ -168,11 +168,11 @@ class BreakerTest {
     Period before = breaker.admit();
     fail(5);
     before.answered();
-    assertThat(breaker.isOpen()).isTrue();
+    assertThat(breaker.isLost()).isTrue();
     advance(SECOND);
     assertThat(breaker.admit()).isNotNull();
     before.answered();
-    assertThat(breaker.isOpen()).isTrue();
+    assertThat(breaker.isLost()).isTrue();
     assertThat(heard).containsExactly("lost TIMEOUT");
   }
 
@@ -185,7 +185,7 @@ class BreakerTest {
     for (int i = 0; i < 100; i++) {
       before.failed(TIMEOUT);
     }
-    assertThat(breaker.isOpen()).isFalse();
+    assertThat(breaker.isLost()).isFalse();
   }
 
   @Test
@@ -197,7 +197,7 @@ class BreakerTest {
     breaker.admit().answered();
     fail(5);
     slow.answered();
-    assertThat(breaker.isOpen()).isTrue();
+    assertThat(breaker.isLost()).isTrue();
   }
 
   @Test
@@ -269,12 +269,15 @@ class BreakerTest {
     answer(1);
     findNoConnection(4);
     assertThat(heard).as("not in a row").isEmpty();
+    assertThat(breaker.isLost()).isFalse();
 
     findNoConnection(8);
     assertThat(heard).containsExactly("lost DISCONNECTED");
+    assertThat(breaker.isLost()).isTrue();
     advance(Duration.ofSeconds(7));
     answer(2);
     assertThat(heard).containsExactly("lost DISCONNECTED", "back");
+    assertThat(breaker.isLost()).isFalse();
     assertThat(log.messages())
         .containsExactly(
             "Redis at db:6379 is away: 5 calls in a row found no connection. The fallback decides until it is connected again",

@@ -85,7 +85,7 @@ class RedisHealthTest {
     redis.suspend();
 
     assertThat(failure()).contains(FailureReason.TIMEOUT);
-    await().until(() -> check().breakerOpen());
+    await().until(() -> check().lost());
     assertThat(failure()).isPresent();
 
     redis.resume();
@@ -97,9 +97,17 @@ class RedisHealthTest {
   }
 
   @Test
-  void oneThatIsGoneIsNotConnected() {
+  void oneThatIsGoneIsLostUntilItAnswers() {
     redis.kill();
 
     await().until(() -> failure().equals(Optional.of(FailureReason.DISCONNECTED)));
+    await().until(() -> check().lost());
+
+    redis.start();
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(check())
+                    .isEqualTo(new RedisHealth.NodeStatus(name(), Optional.empty(), false)));
   }
 }

@@ -18,6 +18,7 @@ import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
@@ -38,6 +39,7 @@ class RedisStoreBreakerTest {
 
   private final FakeRedis redis = new FakeRedis();
   private final AtomicLong nanos = new AtomicLong();
+  private final CompletableFuture<Boolean> firstAttempt = new CompletableFuture<>();
   private boolean connected = true;
   private final NodeBreakers breakers =
       new NodeBreakers(
@@ -56,6 +58,11 @@ class RedisStoreBreakerTest {
                     FailureReason.DISCONNECTED, "Redis is not connected", null);
               }
               return redis.commands();
+            }
+
+            @Override
+            public CompletionStage<Boolean> firstAttempt() {
+              return firstAttempt;
             }
 
             @Override
@@ -78,6 +85,23 @@ class RedisStoreBreakerTest {
     assertFails(decide(), FailureReason.BREAKER_OPEN);
     assertFails(store.reset(List.of(CALL.charge(0).key())), FailureReason.BREAKER_OPEN);
     assertThat(redis.sent()).hasSize(5);
+  }
+
+  /** While a service starts, its connections are being opened; then the lack of one is a loss. */
+  @Test
+  void callsBeforeTheFirstConnectionWasTriedFindNoLoss() {
+    connected = false;
+    for (int i = 0; i < 20; i++) {
+      assertFails(decide(), FailureReason.DISCONNECTED);
+    }
+    assertThat(breakers.isLost("Redis")).isFalse();
+
+    firstAttempt.complete(false);
+    for (int i = 0; i < 5; i++) {
+      assertThat(breakers.isLost("Redis")).isFalse();
+      assertFails(decide(), FailureReason.DISCONNECTED);
+    }
+    assertThat(breakers.isLost("Redis")).isTrue();
   }
 
   /** The probe is the decision, not the record before it. */

@@ -95,7 +95,7 @@ final class LimiterHealth implements HealthIndicator {
     Map<String, Object> details = new LinkedHashMap<>();
     details.put("answers", node.failure().isEmpty());
     node.failure().ifPresent(failure -> details.put("reason", failure.reason()));
-    details.put("breaker", node.breakerOpen() ? "open" : "closed");
+    details.put("breaker", node.lost() ? "open" : "closed");
     return details;
   }
 

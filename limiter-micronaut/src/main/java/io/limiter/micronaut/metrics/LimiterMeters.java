@@ -212,20 +212,21 @@ final class LimiterMeters
             .register(meters));
   }
 
-  private void addBreaker(MeterRegistry meters, String node, BooleanSupplier open) {
+  private void addBreaker(MeterRegistry meters, String node, BooleanSupplier isLost) {
     states.add(
-        Gauge.builder("limiter.breaker", () -> open.getAsBoolean() ? 1 : 0)
+        Gauge.builder("limiter.breaker", () -> isLost.getAsBoolean() ? 1 : 0)
             .tag("node", node)
-            .description("1 while the breaker of a Redis node is open, else 0")
+            .description(
+                "1 while a Redis node is lost: its breaker is open, or it has no connection; else 0")
             .register(meters));
   }
 
   @Override
-  public void added(String node, BooleanSupplier breakerOpen) {
-    breakers.put(node, breakerOpen); // as many as there are breakers: those are bounded
+  public void added(String node, BooleanSupplier isLost) {
+    breakers.put(node, isLost); // as many as there are breakers: those are bounded
     MeterRegistry meters = registry;
     if (meters != null) { // else the start adds it
-      addBreaker(meters, node, breakerOpen);
+      addBreaker(meters, node, isLost);
     }
   }
 

@@ -164,7 +164,7 @@ class SeenOutagesTest {
                               ? " has failed, so its circuit breaker is open: "
                               : " is away: 5 calls in a row found no connection."));
       assertThat(service.status("/health/readiness")).as(fault).isEqualTo(503);
-      assertThat(breaker()).as(fault).isEqualTo(opens ? 1 : 0);
+      assertThat(breaker()).as(fault).isOne();
       assertThat(fallbacks()).as(fault).isEqualTo(calls);
     }
 
