@@ -117,16 +117,15 @@ final class Lease {
   }
 
   /** Ends the lease, and gives back to the store what is left. */
-  void retire() {
+  CompletionStage<?> retire() {
     retired = true;
     int unspent = end();
-    if (unspent > 0) {
-      var unused =
-          grant
-              .giveBack()
-              .apply(unspent)
-              .whenComplete((back, failure) -> counts.unspent(unspent, failure == null ? back : 0));
-    }
+    return unspent == 0
+        ? CompletableFuture.completedFuture(0L)
+        : grant
+            .giveBack()
+            .apply(unspent)
+            .whenComplete((back, failure) -> counts.unspent(unspent, failure == null ? back : 0));
   }
 
   /** Ends the lease, and gives back nothing. */

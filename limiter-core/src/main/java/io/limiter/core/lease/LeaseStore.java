@@ -12,14 +12,20 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -35,10 +41,10 @@ import org.jspecify.annotations.Nullable;
  * limit, and every denial. A call of several subjects spends the leases it has, then the store
  * decides the rest of it; if the store denies it, the units go back.
  *
- * <p>No thread waits, and no lock is taken. The store is asked for units while calls go on: a
- * little more than once in the time of a lease for each hot subject, more often while the subject
- * gets hotter. Units that are left at the end of a lease go back with the next call of the subject,
- * or when this store is closed.
+ * <p>No call waits, and no lock is taken. The store is asked for units while calls go on: a little
+ * more than once in the time of a lease for each hot subject, more often while the subject gets
+ * hotter. Units that are left at the end of a lease go back with the next call of the subject, when
+ * {@link #units} are read, or when this store is closed.
  */
 public final class LeaseStore extends DelegatingStore {
 
@@ -63,6 +69,12 @@ public final class LeaseStore extends DelegatingStore {
   /** The most limit keys whose units are counted each. */
   private static final int LIMITS = 1_000;
 
+  /** The most leases of quiet subjects that one reading of the units ends. */
+  private static final int QUIET = 256;
+
+  /** The longest time for which the end waits for what the store is asked. */
+  private static final long END_NANOS = Duration.ofSeconds(1).toNanos();
+
   /** The most units of a lease under a log, which writes 8 bytes for each of them. */
   private static final int LOGGED_UNITS = 4_096;
 
@@ -70,6 +82,9 @@ public final class LeaseStore extends DelegatingStore {
   private final AtomicReferenceArray<@Nullable HotSubject> subjects =
       new AtomicReferenceArray<>(SUBJECTS);
   private final Map<String, LeaseUnits.Counts> counts = new ConcurrentHashMap<>();
+
+  /** Leases that the store is asked for, and units that go back to it. */
+  private final Set<CompletableFuture<?>> underWay = ConcurrentHashMap.newKeySet();
 
   /**
    * @param store decides and grants
@@ -196,7 +211,7 @@ public final class LeaseStore extends DelegatingStore {
       return null;
     }
     if (known != null) {
-      known.end(Lease::retire);
+      known.end(this::retire);
     }
     return found;
   }
@@ -220,8 +235,19 @@ public final class LeaseStore extends DelegatingStore {
     }
   }
 
-  /** The units of leases by their limit key; those of too many keys together as {@code other}. */
+  /**
+   * The units of leases by their limit key; those of too many keys together as {@code other}. Ends
+   * leases whose time is over: a subject without calls does not.
+   */
   public Map<String, LeaseUnits> units() {
+    long nowNanos = nanos.getAsLong();
+    int most = QUIET;
+    for (int place = 0; place < SUBJECTS && most > 0; place++) {
+      HotSubject known = subjects.get(place);
+      if (known != null && known.endsLease(nowNanos)) {
+        most--;
+      }
+    }
     Map<String, LeaseUnits> units = new TreeMap<>();
     counts.forEach((limit, count) -> units.put(limit, count.now()));
     return units;
@@ -235,16 +261,51 @@ public final class LeaseStore extends DelegatingStore {
             counts.size() < LIMITS ? limit : "other", any -> new LeaseUnits.Counts());
   }
 
-  /** Gives back what is left of all leases, so that a deployment does not lose it. */
+  private void retire(Lease lease) {
+    follow(lease.retire());
+  }
+
+  /** Lets the end of this store wait for a stage. */
+  private void follow(CompletionStage<?> stage) {
+    CompletableFuture<?> end = stage.toCompletableFuture();
+    if (!end.isDone()) {
+      underWay.add(end);
+      var unused = end.whenComplete((done, failure) -> underWay.remove(end));
+    }
+  }
+
+  /**
+   * Gives back what is left of all leases, so that a deployment does not lose it, and of those that
+   * are granted meanwhile. Waits until the store has answered, for a second at most.
+   */
   @Override
   public void close() {
     for (int place = 0; place < SUBJECTS; place++) {
       HotSubject known = subjects.getAndSet(place, null);
       if (known != null) {
-        known.end(Lease::retire);
+        known.end(this::retire);
       }
     }
-    store.close();
+    try (store) {
+      awaitAnswers();
+    }
+  }
+
+  private void awaitAnswers() {
+    long dueNanos = System.nanoTime() + END_NANOS;
+    while (!underWay.isEmpty()) { // a grant is followed by what it gives back
+      try {
+        CompletableFuture.allOf(underWay.toArray(CompletableFuture[]::new))
+            .get(Math.max(0, dueNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
+      } catch (ExecutionException | CancellationException failed) {
+        // As if it were answered: its units count to the end of their window.
+      } catch (TimeoutException late) {
+        return;
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return;
+      }
+    }
   }
 
   /** One subject with its lease, and how many calls it has without one. Thread-safe. */
@@ -304,20 +365,40 @@ public final class LeaseStore extends DelegatingStore {
         if (next == null && !current.isOver(nowNanos)) {
           return false; // the call costs more than is left
         }
-        if (lease.compareAndSet(current, next)) {
-          if (next != null) {
-            next.begin(nowNanos);
-          }
+        if (passes(current, next, nowNanos)) {
           staysHot(current.rate(nowNanos), nowNanos);
-          current.retire();
-          Lease late = next == null ? current.next : null; // it was added just now
-          if (late != null && !lease.compareAndSet(null, late) && lease.get() != late) {
-            late.retire(); // another one was granted in between
-          }
+          retire(current);
         }
         current = lease.get();
       }
       return false;
+    }
+
+    /** Replaces the present lease, which is over, by the next one. */
+    private boolean passes(Lease current, @Nullable Lease next, long nowNanos) {
+      if (!lease.compareAndSet(current, next)) {
+        return false;
+      }
+      if (next != null) {
+        next.begin(nowNanos);
+      }
+      Lease late = next == null ? current.next : null; // it was added just now
+      if (late != null && !lease.compareAndSet(null, late) && lease.get() != late) {
+        retire(late); // another one was granted in between
+      }
+      return true;
+    }
+
+    /** Ends a lease whose time is over. Returns whether there was one. */
+    boolean endsLease(long nowNanos) {
+      Lease current = lease.get();
+      if (current == null
+          || !current.isOver(nowNanos)
+          || !passes(current, current.next, nowNanos)) {
+        return false;
+      }
+      retire(current);
+      return true;
     }
 
     /** A subject that was hot until now need not be counted from the beginning. */
@@ -395,16 +476,17 @@ public final class LeaseStore extends DelegatingStore {
         ended(nowNanos);
         return;
       }
-      asked.whenComplete(
-          (grant, failure) -> {
-            if (failure == null && grant.isGranted()) {
-              tookNanos = nanos.getAsLong() - nowNanos;
-              add(new Lease(grant, wanted, countsOf(charge.limit()), rate, nowNanos, nanos));
-              asking.set(false);
-            } else {
-              ended(nanos.getAsLong());
-            }
-          });
+      follow(
+          asked.whenComplete(
+              (grant, failure) -> {
+                if (failure == null && grant.isGranted()) {
+                  tookNanos = nanos.getAsLong() - nowNanos;
+                  add(new Lease(grant, wanted, countsOf(charge.limit()), rate, nowNanos, nanos));
+                  asking.set(false);
+                } else {
+                  ended(nanos.getAsLong());
+                }
+              }));
     }
 
     /** There is no lease for now. */

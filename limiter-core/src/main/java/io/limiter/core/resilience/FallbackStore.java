@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -187,16 +188,20 @@ public final class FallbackStore extends DelegatingStore {
   @Override
   public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
     KnownCall call = known(units, fallbacks.apply(units.policy()));
-    return store
-        .lease(call.asked(), time)
-        .whenComplete(
-            (grant, failure) -> {
-              if (failure == null) {
-                call.answered(grant.verdict());
-              } else {
-                call.unanswered();
-              }
-            });
+    CompletionStage<Grant> granted;
+    try {
+      granted = Objects.requireNonNull(store.lease(call.asked(), time), "a stage");
+    } catch (RuntimeException thrown) {
+      granted = CompletableFuture.failedFuture(thrown);
+    }
+    return granted.whenComplete(
+        (grant, failure) -> {
+          if (failure == null) {
+            call.answered(grant.verdict());
+          } else {
+            call.unanswered();
+          }
+        });
   }
 
   /** Asks a store, which may throw, or return no stage, in place of a stage that fails. */

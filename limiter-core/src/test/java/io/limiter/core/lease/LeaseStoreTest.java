@@ -5,6 +5,8 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.core.Charge;
@@ -91,6 +93,7 @@ class LeaseStoreTest {
     private @Nullable CompletableFuture<Verdict> verdict; // in place of the next one
     private @Nullable Supplier<CompletionStage<Grant>> grant; // in place of each
     private CompletableFuture<Void> granting = CompletableFuture.completedFuture(null);
+    private CompletableFuture<Void> givingBack = CompletableFuture.completedFuture(null);
     private CompletableFuture<Void> resetting = CompletableFuture.completedFuture(null);
 
     Seen(LimitStore store) {
@@ -129,7 +132,10 @@ class LeaseStoreTest {
                           grant.micros(),
                           some -> {
                             givenBack++;
-                            return grant.giveBack().apply(some);
+                            return grant
+                                .giveBack()
+                                .apply(some)
+                                .thenCombine(givingBack, (back, any) -> back);
                           }))
               .thenCombine(granting, (grant, any) -> grant);
     }
@@ -803,11 +809,8 @@ class LeaseStoreTest {
     assertThat(isLeased(second)).isFalse();
     advance(Duration.ofNanos(1_000));
     assertThat(isLeased(second)).isTrue();
-    assertThat(store.units().values())
-        .as("of the first")
-        .filteredOn(u -> u.returned() == 16)
-        .hasSize(1);
-    assertThat(store.units().values()).filteredOn(u -> u.held() > 0).hasSize(hot);
+    assertThat(seen.givenBack).as("of the first").isOne();
+    assertThat(store.units().values()).filteredOn(u -> u.held() > 0).hasSize(1);
   }
 
   private static Charge user(int number) {
@@ -959,23 +962,65 @@ class LeaseStoreTest {
     assertThat(remaining(call)).isEqualTo(999);
   }
 
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void aLeaseThatIsGrantedLateIsNotSpent(boolean closes) {
+  @Test
+  void aLeaseThatIsGrantedAfterAResetIsNotSpent() {
     LimitRequest ten = call(Charge.of("p", ALL, leased(WINDOW)).withCost(10));
     seen.granting = new CompletableFuture<>();
     decide(ten);
-    if (closes) {
-      store.close();
-    } else {
-      store.reset(List.of(ten.charge(0).key())).toCompletableFuture().join();
-    }
+    store.reset(List.of(ten.charge(0).key())).toCompletableFuture().join();
     seen.granting.complete(null);
 
-    assertThat(store.units().get("p"))
-        .isEqualTo(new LeaseUnits(17, 0, closes ? 17 : 0, closes ? 0 : 17));
-    assertThat(remaining(ten)).isEqualTo(closes ? 990 : 1_000);
-    assertThat(seen.closed).isEqualTo(closes);
+    assertThat(store.units().get("p")).isEqualTo(new LeaseUnits(17, 0, 0, 17));
+    assertThat(remaining(ten)).isEqualTo(1_000);
+  }
+
+  /** Its units, and those that are on their way back, reach the store before it is closed. */
+  @Test
+  void theEndWaitsForALeaseThatIsBeingGrantedAndGivesItBack() throws InterruptedException {
+    LimitRequest ten = call(Charge.of("p", ALL, leased(WINDOW)).withCost(10));
+    seen.granting = new CompletableFuture<>();
+    seen.givingBack = new CompletableFuture<>();
+    decide(ten);
+    Thread end = new Thread(store::close);
+    end.start();
+    await().until(() -> end.getState() == Thread.State.TIMED_WAITING);
+    assertThat(seen.givenBack).isZero();
+
+    seen.granting.complete(null);
+    assertThat(remaining(ten)).isEqualTo(990);
+    await().until(() -> end.getState() == Thread.State.TIMED_WAITING);
+    assertThat(seen.closed).isFalse();
+    seen.givingBack.complete(null);
+    end.join();
+
+    assertThat(seen.closed).isTrue();
+    assertThat(store.units().get("p")).isEqualTo(new LeaseUnits(17, 0, 17, 0));
+  }
+
+  @Test
+  void theEndDoesNotWaitForeverForAStoreThatDoesNotAnswer() {
+    seen.granting = new CompletableFuture<>();
+    decide(call(Charge.of("p", ALL, leased(WINDOW)).withCost(10)));
+
+    assertTimeoutPreemptively(Duration.ofSeconds(20), store::close);
+
+    assertThat(seen.closed).isTrue();
+  }
+
+  /** No call of its subject comes any more. */
+  @Test
+  void theUnitsOfAQuietSubjectGoBackWhenTheyAreRead() {
+    LimitRequest call = call(WINDOW);
+    heat(call);
+    long granted = store.units().get("p").held();
+    long before = remaining(call);
+    advance(LEASE.multipliedBy(2));
+
+    LeaseUnits units = store.units().get("p");
+
+    assertThat(units).isEqualTo(new LeaseUnits(granted, 1, granted - 1, 0));
+    assertThat(remaining(call)).isEqualTo(before + granted - 1);
+    assertThat(decide(call).allowed()).isTrue();
   }
 
   /** It may be spent to its end; calls under the new count are decided by the store meanwhile. */

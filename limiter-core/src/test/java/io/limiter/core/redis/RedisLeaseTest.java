@@ -1,10 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import static java.util.Optional.empty;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import io.lettuce.core.RedisURI;
+import io.limiter.core.LimitRequest;
+import io.limiter.core.Policy;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.Subject;
 import io.limiter.core.lease.LeaseSimulation;
+import io.limiter.core.lease.LeaseStore;
+import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.rule.FixedWindowRule;
+import io.limiter.core.rule.RuleStack;
+import io.limiter.core.store.DelegatingStore;
+import io.limiter.core.store.Mode;
+import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.Seeds;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -13,6 +32,8 @@ import org.junit.jupiter.api.Test;
 class RedisLeaseTest {
 
   private static final double RATE = 0.0005;
+
+  private static final Duration DEADLINE = Duration.ofSeconds(10);
 
   @Test
   void noRuleIsExceeded() {
@@ -61,6 +82,55 @@ class RedisLeaseTest {
         over = simulation(seed, redis, store).mostOver();
       }
     }
+  }
+
+  /** Redis stands still from when the lease is asked for until the instance stops. */
+  @Test
+  void whatIsGrantedWhileAnInstanceStopsGoesBack() throws InterruptedException {
+    RuleStack rules = RuleStack.of(List.of(FixedWindowRule.of(1_000, Duration.ofHours(1))));
+    LimitRequest call =
+        LimitRequest.of(
+                new Policy("p", "p", List.of(rules.withLease(Duration.ofSeconds(10))), empty()),
+                Subject.global())
+            .withCost(20);
+    try (RedisProcess redis = RedisProcess.onFreePort().start();
+        RedisStore other = store(redis)) {
+      CompletableFuture<?> asked = new CompletableFuture<>();
+      LeaseStore stops =
+          new LeaseStore(
+              new DelegatingStore(new FallbackStore(store(redis), new MemoryStore())) {
+                @Override
+                public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
+                  return CompletableFuture.runAsync(redis::suspend)
+                      .thenCompose(
+                          suspended -> {
+                            CompletionStage<Grant> granted = store.lease(units, time);
+                            asked.complete(null);
+                            return granted;
+                          });
+                }
+              });
+      assertThat(stops.decide(call, Mode.ACQUIRE)).succeedsWithin(DEADLINE);
+      asked.join();
+
+      Thread end = new Thread(stops::close);
+      end.start();
+      await().until(() -> end.getState() == Thread.State.TIMED_WAITING);
+      redis.resume();
+      end.join();
+
+      assertThat(stops.units().get("p").returned()).isPositive();
+      assertThat(other.decide(call, Mode.PEEK).toCompletableFuture().join().rules())
+          .extracting(RuleVerdict::remaining)
+          .containsExactly(980L);
+    }
+  }
+
+  private static RedisStore store(RedisProcess redis) {
+    RedisSettings settings = new RedisSettings("leased:", DEADLINE);
+    SharedConnection connection = SharedConnection.open(RedisURI.create(redis.uri()), settings);
+    assertThat(connection.firstAttempt()).succeedsWithin(DEADLINE);
+    return new RedisStore(connection, settings);
   }
 
   private static LeaseSimulation simulation(long seed, TestRedis redis, RedisStore store) {

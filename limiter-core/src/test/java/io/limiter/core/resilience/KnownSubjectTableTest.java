@@ -125,6 +125,11 @@ class KnownSubjectTableTest {
       };
     }
 
+    @Override
+    public CompletionStage<Grant> lease(LimitRequest request, Duration time) {
+      throw new IllegalStateException("a defect");
+    }
+
     private CompletionStage<Verdict> run(LimitRequest request, Mode mode) {
       units += brought(request);
       return decides.decide(request, mode);
@@ -352,6 +357,16 @@ class KnownSubjectTableTest {
   }
 
   /** Otherwise its units would count in memory forever. */
+  @Test
+  void aLeaseOfAStoreThatThrowsIsNotUnderWay() {
+    LimitRequest call = call(SlidingWindowLogRule.of(10, MINUTE));
+    store.way = Way.THROWS;
+    assertThat(fallback.lease(call.withCost(7), MINUTE)).isCompletedExceptionally();
+
+    store.way = Way.NOT_SENT;
+    assertThat(admitted(call, 20)).isEqualTo(10);
+  }
+
   @Test
   void aCallOfAStoreThatThrowsIsNotUnderWay() {
     LimitRequest call = call(SlidingWindowLogRule.of(3, MINUTE));
