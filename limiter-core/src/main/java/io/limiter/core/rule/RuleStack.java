@@ -284,7 +284,7 @@ public final class RuleStack {
    *     other} is not {@link Counting#ALL}
    */
   public RuleStack withCounting(Counting other) {
-    return new RuleStack(rules, ban, other, lease, warnAt, claim);
+    return other == counting ? this : new RuleStack(rules, ban, other, lease, warnAt, claim);
   }
 
   /**

@@ -19,6 +19,7 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -425,7 +426,7 @@ final class SettingsReader {
     private static final List<String> OURS =
         LimitSettings.FREE.stream().map(prefix -> variable(prefix) + '_').toList();
 
-    private final Map<String, Origin> byName = new TreeMap<>();
+    private final NavigableMap<String, Origin> byName = new TreeMap<>();
     private final Map<String, String> used = new ConcurrentHashMap<>();
     private final SettingConverter values;
 
@@ -446,6 +447,9 @@ final class SettingsReader {
         Optional<String> tier,
         PolicyDefinition known,
         Function<PolicyDefinition, Set<String>> ruleNames) {
+      if (byName.isEmpty()) { // as usual, and there may be thousands of policies
+        return known;
+      }
       String prefix = LimitSettings.place(tier, known.name());
       if (!mayChange(prefix)) {
         return known;
@@ -485,6 +489,9 @@ final class SettingsReader {
 
     @Override
     public List<Map<String, Origin>> change(List<Map<String, Origin>> known) {
+      if (!mayChange(LimitSettings.ROUTES)) {
+        return known;
+      }
       List<Map<String, Origin>> changed = new ArrayList<>();
       for (int i = 0; i < known.size(); i++) {
         Map<String, Origin> route = new TreeMap<>(known.get(i));
@@ -513,7 +520,8 @@ final class SettingsReader {
         return false;
       }
       String first = variable(prefix);
-      return byName.keySet().stream().anyMatch(name -> name.startsWith(first));
+      String next = byName.ceilingKey(first);
+      return next != null && next.startsWith(first);
     }
 
     private MemberSet members(String place, Collection<PolicyMember<?>> some) {

@@ -238,11 +238,10 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
                 .formatted(policy));
       }
     }
-    closed()
-        .ifPresent(
-            closed ->
-                warnings.add(
-                    "Policies have a rule with the count 0, so they admit no call: " + closed));
+    Set<String> closed = plans.current().closed(); // its denials are no failure that would show it
+    if (!closed.isEmpty()) {
+      warnings.add("Policies have a rule with the count 0, so they admit no call: " + closed);
+    }
     warnings.addAll(plans.current().longLeases());
     Set<String> known = new TreeSet<>(); // the variables that would have an effect
     for (String variable : read.unusedVariables()) {
@@ -263,13 +262,6 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     }
     warnings.stream().filter(warning -> !logged.contains(warning)).forEach(LOG::warn);
     logged = warnings;
-  }
-
-  /** A count of 0 may be a mistake, and its denials are no failure that would show it. */
-  private Optional<Set<String>> closed() {
-    Map<String, List<Rule>> rules = plans.current().rules();
-    rules.values().removeIf(some -> some.stream().noneMatch(rule -> rule.count() == 0));
-    return rules.isEmpty() ? Optional.empty() : Optional.of(rules.keySet());
   }
 
   /** Logs settings that have no effect. */

@@ -27,6 +27,7 @@ import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -69,12 +70,15 @@ public final class PlanGeneration {
   private final Set<String> ofMethods = ConcurrentHashMap.newKeySet();
   // Bounded by the number of policies.
   private final Map<String, LimitedBy> configured = new ConcurrentHashMap<>();
+  // The policies that the settings name on routes.
+  private final Set<String> onRoutes = new HashSet<>();
   private volatile RouteLimits routes = RouteLimits.NONE;
 
   PlanGeneration(Source source, LimitSettings settings) {
     this.source = source;
     this.settings = settings;
     settings.tiers().forEach(tier -> sharedInTiers.put(tier, new SharedLimits()));
+    settings.routes().forEach(route -> onRoutes.add(route.policy().value()));
   }
 
   /**
@@ -255,8 +259,7 @@ public final class PlanGeneration {
         policy.has(RuleList.RULES)
             || ((policy.members().isTrue(PolicyMember.DUPLICATE)
                     || policy.members().has(PolicyMember.REPLAY))
-                && settings.routes().stream()
-                    .anyMatch(route -> route.policy().value().equals(policy.name())));
+                && onRoutes.contains(policy.name()));
     return limits && !ofMethods.contains(policy.name());
   }
 
@@ -348,7 +351,7 @@ public final class PlanGeneration {
    * planned by now.
    */
   public Set<String> ruleNames(String policy) {
-    return Stream.concat(plans.values().stream(), configured.values().stream())
+    return Stream.concat(plans.values().stream(), Stream.ofNullable(configured.get(policy)))
         .flatMap(limited -> limited.ruleNames().getOrDefault(policy, Set.of()).stream())
         .collect(Collectors.toCollection(TreeSet::new));
   }
@@ -366,10 +369,28 @@ public final class PlanGeneration {
     return rules;
   }
 
+  /** The names of the policies with a rule whose count is 0, which may be a mistake. */
+  public Set<String> closed() {
+    return planned()
+        .filter(
+            policy ->
+                policy.charges().stream()
+                    .flatMap(charge -> charge.rules().rules().stream())
+                    .anyMatch(rule -> rule.count() == 0))
+        .map(PolicyPlan::name)
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  /** All policies that are planned by now, in any order. */
+  private Stream<PolicyPlan> planned() {
+    return Stream.concat(plans.values().stream(), configured.values().stream())
+        .flatMap(limited -> limited.plan().stream())
+        .flatMap(plan -> plan.policies().stream());
+  }
+
   /** The leases that are long for a log, of all policies that are planned by now, in words. */
   public Set<String> longLeases() {
-    return policies().stream()
-        .map(OnMethod::policy)
+    return planned()
         .flatMap(
             policy ->
                 Stream.concat(Stream.of(policy), policy.tiers().values().stream())

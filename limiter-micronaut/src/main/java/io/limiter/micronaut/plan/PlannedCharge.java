@@ -115,6 +115,9 @@ public record PlannedCharge(
   /** What its lease costs under a log whose window is short for it, for a warning. */
   public Optional<String> longLease() {
     Duration lease = rules.lease();
+    if (lease.isZero()) {
+      return Optional.empty();
+    }
     return Stream.of(rules, anonymousRules)
         .flatMap(stack -> stack.rules().stream())
         .filter(rule -> rule instanceof SlidingWindowLogRule)

@@ -848,10 +848,11 @@ final class PolicyPlanner {
       return enabled.get().value();
     }
     boolean detailed =
-        PolicyMember.ofPolicy().values().stream()
-            .filter(member -> member.path().startsWith("duplicate."))
-            .flatMap(member -> policy.find(member).stream())
-            .anyMatch(detail -> detail.origin().isSetting());
+        policy.hasGroup("duplicate") // mostly not, and there may be thousands of policies
+            && PolicyMember.ofPolicy().values().stream()
+                .filter(member -> member.path().startsWith("duplicate."))
+                .flatMap(member -> policy.find(member).stream())
+                .anyMatch(detail -> detail.origin().isSetting());
     boolean wanted = detailed || policy.isTrue(PolicyMember.DUPLICATE);
     if (!wanted) {
       for (PolicyMember<Boolean> details :
@@ -890,14 +891,17 @@ final class PolicyPlanner {
     owners.forEach(
         (owner, owned) -> {
           Price price = owned.price == null ? Price.ONE : owned.price;
+          RuleStack known = stack(owner, owned, owned.known);
           charges.add(
               new PlannedCharge(
                   owner.limit,
                   owned.deniesAnonymous
                       ? owner.subjects.withAnonymous(Anonymous.REJECT)
                       : owner.subjects,
-                  stack(owner, owned, owned.known),
-                  stack(owner, owned, owned.anonymous),
+                  known,
+                  owned.anonymous.equals(owned.known)
+                      ? known
+                      : stack(owner, owned, owned.anonymous),
                   price.cost,
                   price.actual,
                   owned.condition,

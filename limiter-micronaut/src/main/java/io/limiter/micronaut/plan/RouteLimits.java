@@ -5,6 +5,7 @@ import io.limiter.core.util.BoundedCache;
 import io.limiter.micronaut.config.LimitSettings.Route;
 import io.limiter.micronaut.definition.Origin;
 import io.micronaut.core.util.PathMatcher;
+import io.micronaut.core.util.StringUtils;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.web.router.UriRouteInfo;
 import java.io.ByteArrayOutputStream;
@@ -12,9 +13,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -108,7 +113,7 @@ final class RouteLimits {
       if (!methods.isEmpty() && !methods.contains(method)) {
         return false;
       }
-      return (matches(patterns, raw) || matches(patterns, plain))
+      return (matches(patterns, raw) || (!plain.equals(raw) && matches(patterns, plain)))
           && !(matches(except, raw) && matches(except, plain)); // by no reading of the path alone
     }
 
@@ -127,11 +132,66 @@ final class RouteLimits {
   private static final Pattern VARIABLE = Pattern.compile("\\{(?:[^{}]|\\{[^}]*})*}");
 
   private final List<LimitedPath> limits;
+  private final Branch index = new Branch();
   private final BoundedCache<List<LimitPlan>, LimitPlan> stacked =
       new BoundedCache<>(MAX_STACKED, plans -> plans.stream().reduce(LimitPlan::and).orElseThrow());
 
   RouteLimits(List<LimitedPath> limits) {
     this.limits = limits;
+    for (int i = 0; i < limits.size(); i++) {
+      index.add(i, limits.get(i));
+    }
+  }
+
+  /**
+   * Limits by the segments with which their patterns begin, up to the first one with a wildcard
+   * other than {@code *}. It finds those that may match, which are compared completely then.
+   */
+  static final class Branch {
+
+    private final Map<String, Branch> next = new HashMap<>();
+    private final List<Integer> here = new ArrayList<>();
+
+    void add(int number, LimitedPath limit) {
+      for (String pattern : limit.patterns()) {
+        Branch at = this;
+        for (String segment : segments(pattern)) {
+          if (hasWildcard(segment) && !segment.equals("*")) {
+            break;
+          }
+          at = at.next.computeIfAbsent(segment, any -> new Branch());
+        }
+        at.here.add(number);
+      }
+    }
+
+    /**
+     * Adds the numbers of limits that may match below.
+     *
+     * @param from the first segment below
+     * @param isPattern whether wildcards in the segments are some
+     */
+    void find(List<String> segments, int from, boolean isPattern, Set<Integer> found) {
+      found.addAll(here);
+      String segment = from < segments.size() ? segments.get(from) : "";
+      if (isPattern && hasWildcard(segment)) {
+        int rest = segment.equals("**") ? from : from + 1;
+        next.values().forEach(branch -> branch.find(segments, rest, true, found));
+        return;
+      }
+      Branch named = next.get(segment);
+      Branch any = next.get("*"); // behind the last segment, too: it matches a slash at the end
+      if (named != null) {
+        named.find(segments, from + 1, isPattern, found);
+      }
+      if (any != null && any != named) {
+        any.find(segments, from + 1, isPattern, found);
+      }
+    }
+
+    private static boolean hasWildcard(String segment) {
+      return segment.indexOf('*') >= 0 || segment.indexOf('?') >= 0;
+    }
   }
 
   /** The plans of all paths. */
@@ -147,24 +207,36 @@ final class RouteLimits {
    *     combined
    */
   void requireCombinable(Supplier<List<LimitedPath>> methods) {
-    List<LimitedPath> others = new ArrayList<>();
-    if (limits.stream().anyMatch(limit -> limit.plan().isExclusive())) {
-      others.addAll(methods.get());
+    if (limits.stream().noneMatch(limit -> limit.plan().isExclusive())) {
+      return;
     }
-    for (LimitedPath limit : limits) {
-      for (LimitedPath other : others) {
-        if (other.plan() != limit.plan() && other.meets(limit)) {
-          Optional<String> why = limit.plan().obstacle(other.plan());
-          if (why.isPresent()) {
-            throw limit
-                .place()
-                .mistake(
-                    "it limits calls that %s limits, too, and %s: limit other paths, or remove one of them"
-                        .formatted(other.plan().method(), why.get()));
-          }
+    List<LimitedPath> all = new ArrayList<>(methods.get());
+    int first = all.size();
+    all.addAll(limits);
+    Branch before = new Branch();
+    for (int i = 0; i < all.size(); i++) {
+      if (i >= first) {
+        requireCombinable(all.get(i), before, all);
+      }
+      before.add(i, all.get(i));
+    }
+  }
+
+  private static void requireCombinable(LimitedPath limit, Branch before, List<LimitedPath> all) {
+    Set<Integer> found = new TreeSet<>();
+    limit.patterns().forEach(pattern -> before.find(segments(pattern), 0, true, found));
+    for (int number : found) {
+      LimitedPath other = all.get(number);
+      if (other.plan() != limit.plan()) {
+        Optional<String> why = limit.plan().obstacle(other.plan());
+        if (why.isPresent() && other.meets(limit)) {
+          throw limit
+              .place()
+              .mistake(
+                  "it limits calls that %s limits, too, and %s: limit other paths, or remove one of them"
+                      .formatted(other.plan().method(), why.get()));
         }
       }
-      others.add(limit);
     }
   }
 
@@ -201,8 +273,8 @@ final class RouteLimits {
         || PathMatcher.ANT.matches(other, one);
   }
 
-  private static List<String> segments(String pattern) {
-    return Stream.of(pattern.split("/")).filter(segment -> !segment.isEmpty()).toList();
+  static List<String> segments(String pattern) {
+    return List.of(StringUtils.tokenizeToStringArray(pattern, "/")); // as the matcher does
   }
 
   /**
@@ -211,19 +283,33 @@ final class RouteLimits {
    * @param method the plan of the method that answers; empty if it has none
    */
   Optional<LimitPlan> of(HttpRequest<?> request, Optional<LimitPlan> method) {
-    String raw = withoutLastSlash(request.getPath());
-    String plain = plain(raw);
-    List<LimitPlan> plans = new ArrayList<>();
+    List<LimitedPath> limiting = on(request.getMethodName(), request.getPath());
+    if (limiting.isEmpty()) {
+      return method;
+    }
+    Set<LimitPlan> plans = new LinkedHashSet<>();
     method.ifPresent(plans::add);
-    for (LimitedPath limit : limits) {
-      if (limit.holds(request.getMethodName(), raw, plain) && !plans.contains(limit.plan())) {
-        plans.add(limit.plan());
+    limiting.forEach(limit -> plans.add(limit.plan()));
+    return Optional.of(
+        plans.size() == 1 ? plans.iterator().next() : stacked.get(List.copyOf(plans)));
+  }
+
+  /** The limits that hold on a path, in their order. */
+  List<LimitedPath> on(String method, String path) {
+    String raw = withoutLastSlash(path);
+    String plain = plain(raw);
+    Set<Integer> found = new TreeSet<>();
+    index.find(segments(raw), 0, false, found);
+    if (!plain.equals(raw)) {
+      index.find(segments(plain), 0, false, found);
+    }
+    List<LimitedPath> limiting = new ArrayList<>();
+    for (int number : found) {
+      if (limits.get(number).holds(method, raw, plain)) {
+        limiting.add(limits.get(number));
       }
     }
-    if (plans.size() < 2) {
-      return plans.stream().findFirst();
-    }
-    return Optional.of(stacked.get(List.copyOf(plans)));
+    return limiting;
   }
 
   private static String withoutLastSlash(String path) {

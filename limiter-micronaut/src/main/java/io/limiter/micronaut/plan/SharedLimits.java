@@ -8,7 +8,6 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.exceptions.ConfigurationException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,8 +19,6 @@ import java.util.Optional;
  */
 final class SharedLimits {
 
-  private record Ruled(List<CountedRules> charges, String method) {}
-
   /** The subject source, the counting and the rules: their names may differ, and so may costs. */
   private record CountedRules(
       String who,
@@ -31,37 +28,36 @@ final class SharedLimits {
       Optional<BanRule> ban,
       Duration lease) {}
 
-  // Bounded by the annotations of the application.
-  private final Map<String, Ruled> limits = new HashMap<>();
+  // Bounded by the annotations and the policies of the application.
+  private final Map<String, LimitPlan> limits = new HashMap<>();
 
   synchronized void register(LimitPlan plan) {
-    counted(plan).forEach((limit, charges) -> requireSame(plan, limit, charges));
-  }
-
-  private void requireSame(LimitPlan plan, String limit, List<CountedRules> charges) {
-    Ruled sharer = limits.putIfAbsent(limit, new Ruled(charges, plan.method()));
-    if (sharer != null && !sharer.charges.equals(charges)) {
-      throw new ConfigurationException(
-          "%s: @RateLimiter.key = '%s' is shared with %s, whose rules, ban, lease or subject differ: make them the same, or use different keys"
-              .formatted(plan.method(), limit, sharer.method));
-    }
-  }
-
-  private static Map<String, List<CountedRules>> counted(LimitPlan plan) {
-    Map<String, List<CountedRules>> counted = new HashMap<>();
     for (PlannedCharge planned : plan.charges()) {
-      counted
-          .computeIfAbsent(planned.limit(), any -> new ArrayList<>())
-          .add(
-              new CountedRules(
-                  who(planned.source()),
-                  planned.rules().counting(),
-                  nameless(planned.rules()),
-                  nameless(planned.anonymousRules()),
-                  planned.rules().ban(),
-                  planned.rules().lease()));
+      String limit = planned.limit();
+      LimitPlan sharer = limits.putIfAbsent(limit, plan);
+      if (sharer != null
+          && sharer != plan
+          && !counted(sharer, limit).equals(counted(plan, limit))) {
+        throw new ConfigurationException(
+            "%s: @RateLimiter.key = '%s' is shared with %s, whose rules, ban, lease or subject differ: make them the same, or use different keys"
+                .formatted(plan.method(), limit, sharer.method()));
+      }
     }
-    return counted;
+  }
+
+  private static List<CountedRules> counted(LimitPlan plan, String limit) {
+    return plan.charges().stream()
+        .filter(planned -> planned.limit().equals(limit))
+        .map(
+            planned ->
+                new CountedRules(
+                    who(planned.source()),
+                    planned.rules().counting(),
+                    nameless(planned.rules()),
+                    nameless(planned.anonymousRules()),
+                    planned.rules().ban(),
+                    planned.rules().lease()))
+        .toList();
   }
 
   /** The arguments of two methods may have different names: their expressions count as equal. */
