@@ -11,9 +11,10 @@ import java.lang.annotation.Target;
 /**
  * Makes a declarative client obey the limits that a server states in its responses: the field
  * {@code Retry-After} of a 429, 503 or 403, {@code RateLimit} with nothing remaining, and their
- * older forms. Until that time, further calls to the server wait, without a thread, for {@code
- * limiter.client.max-wait} at most; a call that would wait longer fails with {@link
- * io.limiter.micronaut.exception.ServerRateLimitException} and is not sent.
+ * older forms. Until that time, and a random time more by {@code limiter.client.jitter}, further
+ * calls to the server wait, without a thread, for {@code limiter.client.max-wait} at most; a call
+ * that would wait longer fails with {@link io.limiter.micronaut.exception.ServerRateLimitException}
+ * and is not sent.
  *
  * <pre>{@code
  * @ObeyRateLimits

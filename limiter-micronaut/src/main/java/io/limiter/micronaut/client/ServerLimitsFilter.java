@@ -26,8 +26,10 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,11 +61,31 @@ final class ServerLimitsFilter {
     this.servers = new BoundedCache<>(configuration.maxServers(), Server::new);
   }
 
+  /**
+   * A pause.
+   *
+   * @param untilNanos its end
+   * @param time its length, as the server has stated it
+   */
+  record Pause(long untilNanos, Duration time) {
+
+    /**
+     * How much later than its end one call is sent: never earlier, since the server denies it until
+     * then.
+     *
+     * @param share the most, as a share of the pause
+     */
+    long laterNanos(double share, RandomGenerator random) {
+      return (long) (random.nextDouble() * share * time.toNanos());
+    }
+  }
+
   /** The pause of one server, and how many calls wait for its end. */
   private static final class Server {
 
     final String name;
-    final AtomicLong untilNanos = new AtomicLong(System.nanoTime());
+    final AtomicReference<Pause> pause =
+        new AtomicReference<>(new Pause(System.nanoTime(), Duration.ZERO));
     final AtomicInteger waiting = new AtomicInteger();
 
     Server(String name) {
@@ -71,12 +93,13 @@ final class ServerLimitsFilter {
     }
 
     long pauseNanos() {
-      return untilNanos.get() - System.nanoTime();
+      return pause.get().untilNanos() - System.nanoTime();
     }
 
     void pause(Duration time) {
-      long until = System.nanoTime() + time.toNanos();
-      untilNanos.accumulateAndGet(until, (known, given) -> given - known > 0 ? given : known);
+      pause.accumulateAndGet(
+          new Pause(System.nanoTime() + time.toNanos(), time),
+          (known, given) -> given.untilNanos() - known.untilNanos() > 0 ? given : known);
     }
 
     ServerRateLimitException rejection(String reason) {
@@ -108,15 +131,19 @@ final class ServerLimitsFilter {
   private void await(
       Server server, CompletableFuture<Optional<HttpResponse<?>>> turn, long latestNanos) {
     long pause = server.pauseNanos();
+    long left = latestNanos - System.nanoTime();
     if (pause <= 0) {
       turn.completeAsync(Optional::empty, executor);
-    } else if (System.nanoTime() + pause - latestNanos > 0) {
+    } else if (pause > left) {
       turn.completeExceptionally(
           server.rejection(
               "this is longer than limiter.client.max-wait = %s ms"
                   .formatted(configuration.maxWait().toMillis())));
     } else {
-      var unused = timer.schedule(() -> await(server, turn, latestNanos), pause);
+      long later =
+          server.pause.get().laterNanos(configuration.jitter(), ThreadLocalRandom.current());
+      var unused =
+          timer.schedule(() -> await(server, turn, latestNanos), Math.min(pause + later, left));
     }
   }
 

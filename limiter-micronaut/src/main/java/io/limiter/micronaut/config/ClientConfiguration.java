@@ -17,6 +17,9 @@ import java.util.Set;
  *     100,000. Further calls fail at once.
  * @param maxRetryAfter The longest pause that is accepted from a server. Default value 5 minutes; 1
  *     s to 1 day. A longer {@code Retry-After} counts as this.
+ * @param jitter How much later than a pause ends its calls are sent, as a share of the pause: each
+ *     after a random time up to that, so that the callers of one server do not return together.
+ *     Default value 0.5; 0 to 1. With 0 all are sent when the pause ends.
  * @param maxServers The number of servers whose pauses are known. Default value 1,000; 1 to
  *     100,000. The pauses of further servers are not obeyed.
  * @param idempotencyMethods The methods whose requests have an {@code Idempotency-Key}, where a
@@ -28,6 +31,7 @@ public record ClientConfiguration(
     @Bindable(defaultValue = "2s") Duration maxWait,
     @Bindable(defaultValue = "100") int maxWaiters,
     @Bindable(defaultValue = "5m") Duration maxRetryAfter,
+    @Bindable(defaultValue = "0.5") double jitter,
     @Bindable(defaultValue = "1000") int maxServers,
     @Bindable(defaultValue = "POST,PATCH") Set<String> idempotencyMethods) {
 
@@ -44,6 +48,7 @@ public record ClientConfiguration(
     Bounds.require(PREFIX + ".max-waiters", maxWaiters, 0, MAX_NUMBER);
     Bounds.require(
         PREFIX + ".max-retry-after", maxRetryAfter, Duration.ofSeconds(1), Duration.ofDays(1));
+    Bounds.require(PREFIX + ".jitter", jitter, jitter >= 0 && jitter <= 1, "0 to 1");
     Bounds.require(PREFIX + ".max-servers", maxServers, 1, MAX_NUMBER);
     Bounds.require(
         PREFIX + ".idempotency-methods",

@@ -63,7 +63,7 @@ public final class FixedSettings {
               limiter.address.header limiter.address.ipv6-prefix limiter.address.trusted-proxies
               limiter.block.addresses limiter.block.users
               limiter.block.message limiter.block.status
-              limiter.client.idempotency-methods
+              limiter.client.idempotency-methods limiter.client.jitter
               limiter.client.max-retry-after limiter.client.max-servers
               limiter.client.max-wait limiter.client.max-waiters
               limiter.denial.body limiter.denial.idempotency-type

@@ -22,11 +22,15 @@ import io.micronaut.http.annotation.Header;
 import io.micronaut.http.client.annotation.Client;
 import io.micronaut.http.client.exceptions.HttpClientResponseException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -59,6 +63,11 @@ class ObeyRateLimitsTest {
       return response.body("ok");
     }
 
+    @Get("/free")
+    String free() {
+      return "ok";
+    }
+
     @Get("/limited")
     @RateRule(count = 3, time = 1)
     String limited() {
@@ -80,6 +89,10 @@ class ObeyRateLimitsTest {
     @Get("/limited")
     @SingleResult
     CompletableFuture<String> limitedAsync();
+
+    @Get("/free")
+    @SingleResult
+    CompletableFuture<String> freeAsync();
   }
 
   @Client("${other.url}/other")
@@ -211,10 +224,47 @@ class ObeyRateLimitsTest {
     "limiter.client.max-wait, 6m",
     "limiter.client.max-waiters, -1",
     "limiter.client.max-retry-after, 0s",
+    "limiter.client.jitter, 1.5",
     "limiter.client.max-servers, 0"
   })
   void aMistakeStopsTheStart(String setting, String value) {
     assertThat(Starts.mistake(Map.of(setting, value))).hasMessageContaining(setting);
+  }
+
+  @Test
+  void callsReturnSpreadOverAShareOfThePauseAndNeverBeforeItsEnd() throws Exception {
+    Obedient client =
+        client(Obedient.class, "limiter.client.max-wait", "60s", "limiter.client.jitter", 1);
+    long begin = System.nanoTime();
+    call(client, 429, "Retry-After: 3");
+    List<CompletableFuture<Long>> waiting =
+        IntStream.range(0, 20)
+            .mapToObj(i -> client.freeAsync().thenApply(ok -> System.nanoTime() - begin))
+            .toList();
+
+    List<Long> returned = new ArrayList<>();
+    for (CompletableFuture<Long> one : waiting) {
+      returned.add(one.get(60, TimeUnit.SECONDS));
+    }
+    Collections.sort(returned);
+    assertThat(returned.get(0)).isGreaterThan(TimeUnit.SECONDS.toNanos(3));
+    assertThat(returned.get(19) - returned.get(0)).isGreaterThan(TimeUnit.SECONDS.toNanos(1));
+  }
+
+  @Test
+  void theJitterIsEvenAndZeroWithoutAShare() {
+    RandomGenerator random = new Random(63);
+    ServerLimitsFilter.Pause pause = new ServerLimitsFilter.Pause(0, Duration.ofSeconds(10));
+    int[] inTenth = new int[10];
+    for (int i = 0; i < 10_000; i++) {
+      long later = pause.laterNanos(0.5, random);
+      assertThat(later).isBetween(0L, TimeUnit.SECONDS.toNanos(5) - 1);
+      inTenth[(int) (later / TimeUnit.MILLISECONDS.toNanos(500))]++;
+    }
+    for (int calls : inTenth) {
+      assertThat(calls).isBetween(900, 1_100);
+    }
+    assertThat(pause.laterNanos(0, random)).isZero();
   }
 
   private static void call(Obedient client, int status, String lines) {
