@@ -136,7 +136,9 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
   private static Map<String, String> denials(LimitPlan plan) {
     Map<String, String> reasons = new TreeMap<>();
     if (needsValues(plan)) {
-      reasons.put("400", "The request lacks the value by which calls are counted or compared");
+      reasons.put(
+          "400",
+          "The request lacks the value by which calls are counted or compared, or repeats it");
     }
     plan.duplicates()
         .map(DuplicateGuard::text)
@@ -175,7 +177,9 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
   }
 
   private static boolean isRejected(SubjectSource source) {
-    return source.needsArguments() || source.anonymous() == Anonymous.REJECT;
+    return source.needsArguments()
+        || source.kind() == SubjectSource.Kind.HEADER // of which several lines are rejected
+        || source.anonymous() == Anonymous.REJECT;
   }
 
   private static AnnotationValue<?> response(String status, String reason, boolean counted) {

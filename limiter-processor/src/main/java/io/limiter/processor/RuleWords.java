@@ -13,11 +13,17 @@ import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.plan.PlannedCharge.Cost;
+import io.limiter.micronaut.subject.ClientAddress;
 import io.limiter.micronaut.subject.SubjectSource;
 import java.time.Duration;
+import java.util.regex.Pattern;
 
 /** Words for rules, for people who read the documentation of an API. */
 final class RuleWords {
+
+  private static final Pattern ARGUMENT = Pattern.compile("(?!this\\b)\\w+(\\??\\.\\w+(\\(\\))?)*");
+  private static final Pattern ADDRESS =
+      Pattern.compile("ctx\\[[^]]*" + ClientAddress.class.getSimpleName() + "\\]\\.of\\(\\w+\\)");
 
   private RuleWords() {}
 
@@ -76,13 +82,27 @@ final class RuleWords {
       case ADDRESS -> "each client address";
       case EVERYBODY -> "all callers together";
       case SUBMITTER, USER -> "each user";
-      case HEADER -> "each value of the header " + ((SubjectSource.Header) source).name();
+      case HEADER -> {
+        SubjectSource.Header header = (SubjectSource.Header) source;
+        yield "each %s the header %s"
+            .formatted(header.address() ? "client address in" : "value of", header.name());
+      }
       case EXPRESSION -> {
         String text = ((SubjectSource.Expression) source).expression().toString();
-        yield "each value of " + text.substring(2, text.length() - 1);
+        yield expression(text.substring(2, text.length() - 1).strip());
       }
       case RESOLVER -> "each caller";
     };
+  }
+
+  /** An argument and its parts are of the API; beans, classes and code are not. */
+  private static String expression(String code) {
+    if (ADDRESS.matcher(code).matches()) {
+      return "each client address";
+    }
+    return ARGUMENT.matcher(code).matches()
+        ? "each value of the argument " + code.replace("?", "").replace("()", "")
+        : "each value that the service computes";
   }
 
   private static String window(Rule rule) {

@@ -9,6 +9,8 @@ import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.yaml.snakeyaml.Yaml;
 
 /**
@@ -119,10 +121,39 @@ class OpenApiTest {
         .doesNotContainKey("429");
     assertThat(in(operation, "x-rate-limits"))
         .containsEntry(
-            "2-per-1s", "2 failed calls in 1 s for each value of order.item(), as annotated")
+            "2-per-1s",
+            "2 failed calls in 1 s for each value of the argument order.item, as annotated")
         .containsEntry(
             "duplicates",
-            "1 equal submission in 10 s for each value of order.item(), as annotated");
+            "1 equal submission in 10 s for each value of the argument order.item, as annotated");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "subject = '#{phone}'                    | each value of the argument phone",
+        "subject = '#{ctx[io.limiter.micronaut.subject.ClientAddress].of(request)}' | each client address",
+        "subject = '#{ctx[io.limiter.micronaut.subject.ClientAddress].of(request) + phone}' | each value that the service computes",
+        "subject = '#{env[\"partner.region\"] + phone}' | each value that the service computes",
+        "limitType = LimitType.USER_ID           | each user",
+        "limitType = LimitType.GLOBAL            | all callers together",
+        "header = 'X-Api-Key'                    | each value of the header x-api-key",
+        "header = 'X-Device', limitType = LimitType.IP | each client address in the header x-device"
+      })
+  void subjectsAreInWordsWithoutCodeOfTheService(String who, String words) throws IOException {
+    String members = who.replace("\"", "~").replace("'", "\"").replace("~", "'");
+    Map<String, Object> operation =
+        operation(
+            "get",
+            """
+            @Get("/items{?phone}")
+            @RateLimiter(%s, rules = @RateRule(count = 2, time = 1))
+            List<String> items(io.micronaut.http.HttpRequest<?> request, String phone) { return List.of(); }
+            """
+                .formatted(members));
+    assertThat(in(operation, "x-rate-limits"))
+        .containsOnly(Map.entry("2-per-1s", "2 calls in 1 s for " + words + ", as annotated"));
   }
 
   @Test

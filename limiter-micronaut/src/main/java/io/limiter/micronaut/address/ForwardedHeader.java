@@ -70,10 +70,17 @@ public final class ForwardedHeader {
       return HopWalk.client(syntax, lines, proxies);
     }
     // If there are two lines, either may come from the client.
-    if (lines.size() != 1 || lines.get(0).length() > HopWalk.MAX_CHARACTERS) {
+    return lines.size() == 1 ? single(lines.get(0)) : null;
+  }
+
+  /**
+   * The one address in a line, also with a port, in brackets or in quotes; null if it is anything
+   * else.
+   */
+  public static @Nullable IpAddress single(String line) {
+    if (line.length() > HopWalk.MAX_CHARACTERS) {
       return null;
     }
-    String line = lines.get(0);
     int begin = HopSyntax.skipBlanks(line, 0, line.length());
     return ForwardedSyntax.ForwardedNode.readQuoted(
         line, begin, HopSyntax.dropBlanks(line, begin, line.length()));

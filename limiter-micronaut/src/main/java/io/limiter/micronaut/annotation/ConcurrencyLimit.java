@@ -49,7 +49,7 @@ public @interface ConcurrencyLimit {
    */
   LimitType limitType() default LimitType.IP;
 
-  /** Name of the header for {@link LimitType#HEADER}, which it implies. */
+  /** Name of the header, as for {@link RateLimiter#header}. */
   String header() default "";
 
   /**

@@ -5,7 +5,9 @@ package io.limiter.micronaut.annotation;
 public enum LimitType {
   /**
    * The client's address: the TCP peer, or the address that a trusted proxy reports ({@code
-   * limiter.address.trusted-proxies}). An IPv6 address is cut to its /64.
+   * limiter.address.trusted-proxies}). An IPv6 address is cut to its /64. Beside {@link
+   * RateLimiter#header} the address in that header; without a readable one as {@link Anonymous}
+   * defines.
    */
   IP,
   /**

@@ -56,9 +56,10 @@ public @interface RateLimiter {
   LimitType limitType() default LimitType.IP;
 
   /**
-   * Name of the header for {@link LimitType#HEADER}, which it implies. If a request has the header
-   * several times, the first value is used. Values may have any length, and are never stored in
-   * plain text.
+   * Name of the header for {@link LimitType#HEADER}, which it implies. With {@link LimitType#IP}
+   * its value is an address, counted like that of a client. A request with several lines of the
+   * header is a bad request: one of them may be a client's, which would choose who is counted.
+   * Values may have any length, and are never stored in plain text.
    */
   String header() default "";
 

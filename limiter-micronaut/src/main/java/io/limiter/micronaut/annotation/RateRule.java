@@ -98,7 +98,7 @@ public @interface RateRule {
    */
   LimitType limitType() default LimitType.IP;
 
-  /** Name of the header for {@link LimitType#HEADER}, which it implies. */
+  /** Name of the header, as for {@link RateLimiter#header}. */
   String header() default "";
 
   /**

@@ -8,8 +8,10 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLogRule;
+import io.limiter.micronaut.address.ForwardedHeader;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
@@ -96,7 +98,12 @@ public final class LimitedPolicy {
   @Internal
   public static LimitedPolicy unlimited(String name) {
     return new LimitedPolicy(
-        name, Optional.empty(), List::of, List::of, new RequestSubjects(request -> ""));
+        name,
+        Optional.empty(),
+        List::of,
+        List::of,
+        new RequestSubjects(
+            request -> "", new AddressConfiguration(List.of(), ForwardedHeader.FORWARDED_FOR, 64)));
   }
 
   /**

@@ -88,10 +88,13 @@ public final class SubjectReader {
         who.get(PolicyMember.LIMIT_TYPE)
             .orElse(who.has(PolicyMember.HEADER) ? LimitType.HEADER : LimitType.IP);
     return switch (type) {
-      case IP -> new SubjectSource.Address();
+      case IP ->
+          who.has(PolicyMember.HEADER)
+              ? new SubjectSource.Header(header(who), true, anonymous)
+              : new SubjectSource.Address();
       case USER_ID -> new SubjectSource.User(anonymous);
       case GLOBAL -> new SubjectSource.Everybody();
-      case HEADER -> new SubjectSource.Header(header(who), anonymous);
+      case HEADER -> new SubjectSource.Header(header(who), false, anonymous);
     };
   }
 
@@ -122,9 +125,11 @@ public final class SubjectReader {
           type,
           "the resolver already defines who is counted: remove one of them");
     }
-    if (type != null && type != LimitType.HEADER && who.has(PolicyMember.HEADER)) {
+    if ((type == LimitType.USER_ID || type == LimitType.GLOBAL) && who.has(PolicyMember.HEADER)) {
       throw who.mistake(
-          PolicyMember.LIMIT_TYPE, type, "a header is counted by limitType = HEADER: write that");
+          PolicyMember.LIMIT_TYPE,
+          type,
+          "a header is counted by limitType = HEADER, or IP if its value is an address: write that");
     }
   }
 

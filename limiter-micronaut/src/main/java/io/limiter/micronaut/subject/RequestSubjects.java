@@ -2,13 +2,17 @@
 package io.limiter.micronaut.subject;
 
 import io.limiter.core.Subject;
+import io.limiter.micronaut.address.ForwardedHeader;
 import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.security.Principal;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Determines subjects: from the request alone, or from a value that code names. A subclass that
@@ -20,6 +24,7 @@ public class RequestSubjects {
   private static final String ADDRESS = "ip";
   private static final String USER = "user";
   private static final String HEADER = "header";
+  private static final String HEADER_ADDRESS = "header-ip";
   private static final String RESOLVER = "resolver";
   private static final String ARGUMENT = "argument";
 
@@ -27,9 +32,11 @@ public class RequestSubjects {
   private static final String FOUND = "io.limiter.address";
 
   private final ClientAddress address;
+  private final int ipv6Prefix;
 
-  public RequestSubjects(ClientAddress address) {
+  public RequestSubjects(ClientAddress address, AddressConfiguration configuration) {
     this.address = address;
+    this.ipv6Prefix = configuration.ipv6Prefix();
   }
 
   /**
@@ -47,9 +54,15 @@ public class RequestSubjects {
               .map(name -> new Subject(USER, name))
               .orElseGet(() -> anonymous(source, request));
       case HEADER -> {
-        String name = ((SubjectSource.Header) source).name();
-        yield present(Optional.ofNullable(request.getHeaders().get(name)))
-            .map(value -> ofHeader(name, value))
+        SubjectSource.Header header = (SubjectSource.Header) source;
+        List<String> lines = request.getHeaders().getAll(header.name());
+        if (lines.size() > 1) { // one may be a proxy's and another the client's, who would choose
+          throw new MissingSubjectException(
+              "The request has %s lines of the header %s, which counts calls: send one"
+                  .formatted(lines.size(), header.name()));
+        }
+        yield present(lines.stream().findFirst())
+            .flatMap(value -> ofHeader(header, value))
             .orElseGet(() -> anonymous(source, request));
       }
       case RESOLVER -> {
@@ -93,7 +106,20 @@ public class RequestSubjects {
       case ADDRESS -> new Subject(ADDRESS, address.counted(value));
       case EVERYBODY -> Subject.global();
       case SUBMITTER, USER -> new Subject(USER, value);
-      case HEADER -> ofHeader(((SubjectSource.Header) source).name(), value);
+      case HEADER -> {
+        SubjectSource.Header header = (SubjectSource.Header) source;
+        String network = "/" + ipv6Prefix; // an operator may name what was shown
+        yield ofHeader(
+                header,
+                header.address() && value.endsWith(network)
+                    ? value.substring(0, value.length() - network.length())
+                    : value)
+            .orElseThrow(
+                () ->
+                    new IllegalArgumentException(
+                        "The value of %s is not an IP address: use one such as 192.0.2.1 or 2001:db8::1"
+                            .formatted(source.written())));
+      }
       case EXPRESSION -> {
         int ordinal = ((SubjectSource.Expression) source).ordinal();
         yield new Subject(ordinal == 0 ? ARGUMENT : ARGUMENT + '.' + (ordinal + 1), value);
@@ -114,16 +140,22 @@ public class RequestSubjects {
 
   /** The value by which {@link #named} makes a subject. */
   public static String valueOf(Subject subject) {
-    boolean prefixed = subject.kind().equals(HEADER) || subject.kind().equals(RESOLVER);
-    return prefixed
+    return Set.of(HEADER, HEADER_ADDRESS, RESOLVER).contains(subject.kind())
         ? subject.value().substring(subject.value().indexOf('\n') + 1)
         : subject.value();
   }
 
   // Names of header fields and classes contain no line break, so values of different sources cannot
   // collide.
-  private static Subject ofHeader(String name, String value) {
-    return new Subject(HEADER, String.join("\n", name, value));
+  private Optional<Subject> ofHeader(SubjectSource.Header header, String value) {
+    if (!header.address()) {
+      return Optional.of(new Subject(HEADER, String.join("\n", header.name(), value)));
+    }
+    return Optional.ofNullable(ForwardedHeader.single(value))
+        .map(
+            read ->
+                new Subject(
+                    HEADER_ADDRESS, String.join("\n", header.name(), read.network(ipv6Prefix))));
   }
 
   private static Subject ofResolver(SubjectSource.Resolver resolver, String value) {
@@ -174,7 +206,10 @@ public class RequestSubjects {
   /** What a request without a subject of this source lacks. */
   private static String missing(SubjectSource source) {
     return switch (source.kind()) {
-      case HEADER -> HEADER + ' ' + ((SubjectSource.Header) source).name();
+      case HEADER -> {
+        SubjectSource.Header header = (SubjectSource.Header) source;
+        yield (header.address() ? HEADER_ADDRESS : HEADER) + ' ' + header.name();
+      }
       case RESOLVER -> RESOLVER + ' ' + ((SubjectSource.Resolver) source).type().getName();
       case ADDRESS, EVERYBODY, SUBMITTER, USER, EXPRESSION -> USER;
     };

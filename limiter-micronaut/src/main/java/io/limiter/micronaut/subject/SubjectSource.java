@@ -178,9 +178,10 @@ public sealed interface SubjectSource {
    * The value of a request header.
    *
    * @param name its name, in lower case
-   * @param anonymous how requests without it are limited
+   * @param address whether the value is an address, and counted like that of a client
+   * @param anonymous how requests without it are limited, or with another value than an address
    */
-  record Header(String name, Anonymous anonymous) implements SubjectSource {
+  record Header(String name, boolean address, Anonymous anonymous) implements SubjectSource {
 
     @Override
     public Kind kind() {
@@ -189,12 +190,12 @@ public sealed interface SubjectSource {
 
     @Override
     public String written() {
-      return "header = " + name;
+      return (address ? "limitType = IP, header = " : "header = ") + name;
     }
 
     @Override
     public SubjectSource withAnonymous(Anonymous other) {
-      return new Header(name, other);
+      return new Header(name, address, other);
     }
   }
 

@@ -90,8 +90,10 @@ public final class TierLookup {
     }
     StringBuilder caller = new StringBuilder();
     for (String header : headers) {
-      String value = request.getHeaders().get(header);
-      if (value == null || value.isBlank() || value.length() > MAX_VALUE) {
+      List<String> lines = request.getHeaders().getAll(header);
+      // With two lines the bean might go by the other one, and its tier be that of a stranger.
+      String value = lines.size() == 1 ? lines.get(0) : "";
+      if (value.isBlank() || value.length() > MAX_VALUE) {
         return null;
       }
       caller.append(value).append('\n'); // which no value contains

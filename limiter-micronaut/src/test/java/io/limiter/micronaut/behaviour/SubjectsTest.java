@@ -28,7 +28,17 @@ import reactor.core.publisher.Mono;
 class SubjectsTest extends WithAndWithoutGate {
 
   SubjectsTest() {
-    super(SubjectRoutes.SPEC, Map.of("test.stated-callers", true, "test.region", "eu-"));
+    super(
+        SubjectRoutes.SPEC,
+        Map.of(
+            "test.stated-callers",
+            true,
+            "test.region",
+            "eu-",
+            "limiter.policies.configured.limit-type",
+            "ip",
+            "limiter.policies.configured.header",
+            SubjectRoutes.CLIENT));
   }
 
   @ParameterizedTest
@@ -78,12 +88,61 @@ class SubjectsTest extends WithAndWithoutGate {
     assertThat(call("header", "X-Api-Key", "ABC")).isEqualTo(200);
   }
 
-  @Test
-  void theFirstOfTwoHeaderLinesCounts() {
-    assertTwoAdmitted("header", "X-Api-Key", "a", "X-Api-Key", "b");
+  @ParameterizedTest
+  @ValueSource(strings = {"header", "header-ip"})
+  void aHeaderThatCountsCallsHasOneLineSinceOneOfTwoMayBeTheClients(String route) {
+    String header = route.equals("header") ? SubjectRoutes.KEY : SubjectRoutes.CLIENT;
+    assertThat(call(route, header, "192.0.2.1", header, "192.0.2.2")).isEqualTo(400);
+    assertThat(call(route, header, "", header, "192.0.2.2")).isEqualTo(400);
 
-    assertThat(call("header", "X-Api-Key", "a")).isEqualTo(429);
-    assertThat(call("header", "X-Api-Key", "b")).isEqualTo(200);
+    assertThat(server.keys().all()).isEmpty();
+    assertTwoAdmitted(route, header, "192.0.2.1");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "2001:db8:1:2::1, 2001:db8:1:2:ffff::2",
+    "2001:db8:1:2::1, [2001:DB8:1:2::9]:4711",
+    "2001:db8:1:2::1, \"[2001:db8:1:2::3]\"",
+    "fe80::1%eth0, fe80::2%25",
+    "192.0.2.1, 192.0.2.1:80",
+    "192.0.2.1, ::ffff:192.0.2.1",
+    "192.0.2.1, 64:ff9b::192.0.2.1"
+  })
+  void anAddressInAHeaderIsCountedLikeThatOfAClient(String one, String other) {
+    assertThat(call("header-ip", SubjectRoutes.CLIENT, one)).isEqualTo(200);
+    assertThat(call("header-ip", SubjectRoutes.CLIENT, other)).isEqualTo(200);
+
+    assertThat(call("header-ip", SubjectRoutes.CLIENT, one)).isEqualTo(429);
+    assertThat(call("header-ip", SubjectRoutes.CLIENT, "2001:db8:1:3::1")).isEqualTo(200);
+    assertThat(server.keys().all()).hasSize(2);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "unknown",
+        "192.0.2.1, 192.0.2.2",
+        "192.0.2.01",
+        "192.0.2.1:99999",
+        "[::1",
+        "::1]"
+      })
+  void whatIsNoAddressInAHeaderIsCountedByTheAddressOfTheClient(String value) {
+    assertThat(call("header-ip", SubjectRoutes.CLIENT, value)).isEqualTo(200);
+    assertThat(call("header-ip", SubjectRoutes.CLIENT, "something else")).isEqualTo(200);
+
+    assertThat(call("header-ip", SubjectRoutes.CLIENT, value)).isEqualTo(429);
+    assertThat(call("header-ip", SubjectRoutes.CLIENT, value, "X-Address", "192.0.2.77"))
+        .isEqualTo(200);
+  }
+
+  @Test
+  void settingsMayCountByTheAddressInAHeader() {
+    assertThat(call("configured", SubjectRoutes.CLIENT, "2001:db8::1")).isEqualTo(200);
+    assertThat(call("configured", SubjectRoutes.CLIENT, "2001:db8::2")).isEqualTo(200);
+    assertThat(call("configured", SubjectRoutes.CLIENT, "2001:db8::3")).isEqualTo(429);
   }
 
   @ParameterizedTest
@@ -180,6 +239,7 @@ class SubjectsTest extends WithAndWithoutGate {
     static final String SPEC = "Subjects";
     static final String KEY = "X-Api-Key";
     static final String TENANT = "X-Tenant";
+    static final String CLIENT = "X-Client";
 
     private static final String OK = "ok";
 
@@ -204,6 +264,18 @@ class SubjectsTest extends WithAndWithoutGate {
     @Get("/header")
     @RateLimiter(header = KEY, rules = @RateRule(count = 2, time = 60))
     String header() {
+      return OK;
+    }
+
+    @Get("/header-ip")
+    @RateLimiter(header = CLIENT, limitType = LimitType.IP, rules = @RateRule(count = 2, time = 60))
+    String headerIp() {
+      return OK;
+    }
+
+    @Get("/configured")
+    @RateLimiter(value = "configured", rules = @RateRule(count = 2, time = 60))
+    String configured() {
       return OK;
     }
 

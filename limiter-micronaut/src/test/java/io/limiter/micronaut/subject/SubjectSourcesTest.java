@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
+import io.limiter.micronaut.address.ForwardedHeader;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.limiter.micronaut.testing.FakeRequest;
 import io.micronaut.http.HttpRequest;
 import java.util.List;
@@ -24,10 +26,13 @@ class SubjectSourcesTest {
 
   private static final String ADDRESS = "192.0.2.7";
 
-  private final RequestSubjects subjects = new RequestSubjects(request -> ADDRESS);
+  private final RequestSubjects subjects =
+      new RequestSubjects(
+          request -> ADDRESS,
+          new AddressConfiguration(List.of(), ForwardedHeader.FORWARDED_FOR, 64));
 
   private static SubjectSource header(String name) {
-    return new SubjectSource.Header(name, Anonymous.ADDRESS);
+    return new SubjectSource.Header(name, false, Anonymous.ADDRESS);
   }
 
   private static SubjectSource user(Anonymous anonymous) {
@@ -55,6 +60,7 @@ class SubjectSourcesTest {
         counted(user(Anonymous.ADDRESS), stranger),
         counted(header("x-key"), stranger),
         counted(header("x-tenant"), stranger),
+        counted(new SubjectSource.Header("x-key", true, Anonymous.ADDRESS), stranger),
         counted(resolver(One.class, null), stranger),
         counted(resolver(Other.class, null), stranger),
         counted(user(Anonymous.ADDRESS), new FakeRequest().user(ADDRESS)),
