@@ -11,6 +11,7 @@ import io.limiter.benchmarks.incident.IncidentMode;
 import io.limiter.benchmarks.lease.LeasesMode;
 import io.limiter.benchmarks.memory.MemoryMode;
 import io.limiter.benchmarks.server.ServerMode;
+import io.limiter.benchmarks.startup.RoutesMode;
 import io.limiter.benchmarks.startup.StartupMode;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -35,6 +36,7 @@ public final class Benchmarks {
           new MemoryMode(),
           new HttpMode(),
           new StartupMode(),
+          new RoutesMode(),
           new ColdMode(),
           new CheckMode(),
           new IncidentMode(),

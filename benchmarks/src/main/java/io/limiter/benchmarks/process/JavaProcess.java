@@ -28,7 +28,7 @@ public final class JavaProcess implements AutoCloseable {
           "--enable-native-access=ALL-UNNAMED",
           "--sun-misc-unsafe-memory-access=allow");
 
-  private static final Duration LONGEST_START = Duration.ofSeconds(60);
+  private static final Duration LONGEST_START = Duration.ofMinutes(5);
   private static final long LOOK_NANOS = 2_000_000;
   private static final int LAST_WORDS = 4_000;
   private static final int END_SECONDS = 10;
@@ -88,7 +88,8 @@ public final class JavaProcess implements AutoCloseable {
    * Returns at the first 200.
    *
    * @return the time since the start of the process
-   * @throws IllegalStateException with its output, if it ends before, or takes more than a minute
+   * @throws IllegalStateException with its output, if it ends before, or takes more than five
+   *     minutes
    */
   public Duration awaitOk(String path) {
     URI uri = uri(path);
@@ -99,7 +100,8 @@ public final class JavaProcess implements AutoCloseable {
    * Returns as soon as its port accepts a connection: unlike {@link #awaitOk(String)}, it leaves
    * the first request to others.
    *
-   * @throws IllegalStateException with its output, if it ends before, or takes more than a minute
+   * @throws IllegalStateException with its output, if it ends before, or takes more than five
+   *     minutes
    */
   public void awaitListens() {
     var unused = await("listened", () -> LocalHttp.listens(port));

@@ -217,6 +217,16 @@ class CallersApartTest {
   }
 
   @Test
+  void aCallerThatTwoHeaderLinesNameHasTheDefaultTier() {
+    try (TestServer server = start(TIERS, "limiter.tier-lookup.headers", "X-Plan")) {
+      assertThat(admitted(server, "/apart/user", USER, "pro-a", "X-Plan", "a")).isEqualTo(5);
+      assertThat(admitted(server, "/apart/user", USER, "pro-b", "X-Plan", "a", "X-Plan", "b"))
+          .isEqualTo(3);
+      assertThat(server.bean(UserTiers.class).asked).hasValue(1);
+    }
+  }
+
+  @Test
   void usedUnitsStayCountedWhenTheTierChangesAndHasOtherCounts() {
     String path = "/apart/argument?who=x";
     try (TestServer server = start(TIERS)) {
