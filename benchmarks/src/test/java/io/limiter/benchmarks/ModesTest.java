@@ -75,6 +75,13 @@ class ModesTest {
   }
 
   @Test
+  void limitsOnManyPathsAreMeasured() throws Exception {
+    assertThat(run("routes"))
+        .contains("### Finding the limits of a path", "| 100, distinct |", "| 100, each /**/x |")
+        .contains("### Start of a service with 100 policies, each with a route");
+  }
+
+  @Test
   void leasesOfManyInstancesAreSimulated() throws Exception {
     assertThat(run("leases"))
         .contains("### One subject, by instances", "### 1,000,000 subjects, by instances")

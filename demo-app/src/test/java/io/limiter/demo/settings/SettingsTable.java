@@ -398,6 +398,7 @@ final class SettingsTable {
         "Go away",
         "This caller is blocked");
     bound(kind, "limiter.client.idempotency-methods", List.of("PUT"), "PUT");
+    bound(kind, "limiter.client.jitter", 0.25, "0.25");
     bound(kind, "limiter.client.max-retry-after", "61s", "PT1M1S");
     bound(kind, "limiter.client.max-servers", 4321, "4321");
     bound(kind, "limiter.client.max-wait", "1234ms", "PT1.234S");
