@@ -71,7 +71,7 @@ class LlmController {
   static class OneForEachToken implements ResultCost {
 
     @Override
-    public int of(@Nullable Object item) {
+    public long of(@Nullable Object item) {
       return 1;
     }
   }

@@ -9,7 +9,7 @@ import java.util.List;
 class Rows implements ResultCost {
 
   @Override
-  public int of(Object result) {
+  public long of(Object result) {
     return ((List<?>) result).size();
   }
 }

@@ -10,7 +10,7 @@ class Tokens implements ResultCost {
 
   /** Four characters are about one token; a model that reports its tokens gives the number. */
   @Override
-  public int of(Object item) {
+  public long of(Object item) {
     return (((Event<?>) item).getData().toString().length() + 3) / 4;
   }
 }

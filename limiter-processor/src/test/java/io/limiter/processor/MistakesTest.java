@@ -34,7 +34,7 @@ class MistakesTest {
             "@RateRule(count = 0) <T, N extends Number> void call(int a, String[] b, long[][] c, List<String> d, Map.Entry<String, T> e, T f, N g, N[] h, String... i) {}",
             "call(int,java.lang.String[],long[][],java.util.List,java.util.Map$Entry,java.lang.Object,java.lang.Number,java.lang.Number[],java.lang.String[])"),
         arguments(
-            "@RateLimiter(resultCost = Rows.class, rules = @RateRule) int call() { return 0; } @Singleton static class Rows implements ResultCost { public int of(Object result) { return 0; } }",
+            "@RateLimiter(resultCost = Rows.class, rules = @RateRule) int call() { return 0; } @Singleton static class Rows implements ResultCost { public long of(Object result) { return 0; } }",
             "@RateLimiter.resultCost = compiled.Bean$Rows: a call takes its units before"),
         arguments(
             "@RateLimiter(countIf = \"#{status == 404}\", failedOn = 401, rules = @RateRule) void call() {}",

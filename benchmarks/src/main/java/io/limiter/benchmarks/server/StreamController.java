@@ -51,7 +51,7 @@ class StreamController {
   static class One implements ResultCost {
 
     @Override
-    public int of(@Nullable Object item) {
+    public long of(@Nullable Object item) {
       return 1;
     }
   }

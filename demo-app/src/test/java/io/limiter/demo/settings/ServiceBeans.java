@@ -82,7 +82,7 @@ final class ServiceBeans {
   static final class OneForEach implements ResultCost {
 
     @Override
-    public int of(Object item) {
+    public long of(Object item) {
       return 1;
     }
   }

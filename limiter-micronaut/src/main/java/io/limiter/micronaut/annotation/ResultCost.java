@@ -11,24 +11,24 @@ import org.jspecify.annotations.Nullable;
  * @Singleton
  * class Rows implements ResultCost {
  *   @Override
- *   public int of(@Nullable Object result) {
+ *   public long of(@Nullable Object result) {
  *     return result instanceof List<?> rows ? rows.size() : 0;
  *   }
  * }
  * }</pre>
  *
  * <p>It is called on the thread that has the result, which may be an event loop, so it must not
- * block. If it throws, or returns a number outside of 0 to 1,000,000, the estimate stays, and an
- * item of a stream costs 1.
+ * block. If it throws, the estimate stays, and an item of a stream costs 1. A number outside of 0
+ * to 1,000,000,000 counts as the nearest of these, with an error in the log.
  */
 @FunctionalInterface
 public interface ResultCost {
 
   /**
-   * The units that the call, or one item of its stream, has cost, 0 to 1,000,000.
+   * The units that the call, or one item of its stream, has cost, 0 to 1,000,000,000.
    *
    * @param result what the method returned, the value of its CompletionStage or Mono, or an item of
    *     its stream; null if there was none
    */
-  int of(@Nullable Object result);
+  long of(@Nullable Object result);
 }

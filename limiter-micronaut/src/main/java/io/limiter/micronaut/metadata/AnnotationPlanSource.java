@@ -44,6 +44,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -92,7 +93,8 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
             new SubjectReader(named, configuration),
             named,
             gate,
-            messages::requireUsable);
+            messages::requireUsable,
+            new LongAdder());
     typesOfBinders = SupplierUtil.memoized(() -> typesOfBinders(beans));
   }
 

@@ -44,6 +44,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Reads the limits of a method while it is compiled, by the readers of the start and with the same
@@ -77,7 +78,8 @@ public final class CompileTimeCheck {
         new SubjectReader(beans, configuration),
         beans,
         new GateConfiguration(true),
-        message -> DenialMessages.requireUsable(message, key -> true));
+        message -> DenialMessages.requireUsable(message, key -> true),
+        new LongAdder());
   }
 
   /** Reads the limits of a method. */

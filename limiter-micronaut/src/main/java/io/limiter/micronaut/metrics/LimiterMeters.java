@@ -21,6 +21,7 @@ import io.limiter.micronaut.call.SubmissionClaims;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.limiter.micronaut.event.EventPublisher;
 import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.plan.PolicyPlan;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -45,6 +46,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
@@ -163,6 +165,13 @@ final class LimiterMeters
                 beans.getBean(EventPublisher.class),
                 EventPublisher::dropped)
             .description("Events that were dropped because listeners were too slow")
+            .register(meters));
+    states.add(
+        FunctionCounter.builder(
+                "limiter.result.cost.clamped",
+                beans.getBean(PlanRegistry.Source.class).parts().clampedCosts(),
+                LongAdder::sum)
+            .description("Results and items whose actual cost was out of range")
             .register(meters));
     FallbackCounts counts = beans.getBean(FallbackCounts.class);
     for (FailureReason reason : FailureReason.values()) {

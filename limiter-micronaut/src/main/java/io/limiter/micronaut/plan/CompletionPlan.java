@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -176,22 +177,37 @@ public record CompletionPlan(
    * equal if they name the same bean, and take the same steps.
    *
    * @param steps how a stream takes its units; empty if the method does not stream
+   * @param clamped counts the costs that were out of range
    */
   @Internal
   public record ActualCost(
       Class<? extends ResultCost> type,
       Supplier<? extends ResultCost> bean,
-      Optional<Steps> steps) {
+      Optional<Steps> steps,
+      LongAdder clamped) {
 
-    /** The units, 0 to {@value Charge#MAX_COST}; empty if the bean fails. */
+    /**
+     * The units, 0 to {@value Charge#MAX_COST}: a cost out of range is the nearest of them, so that
+     * no call is cheap because it costs too much. Empty if the bean fails.
+     */
     public OptionalInt of(@Nullable Object result) {
       try {
-        int cost = bean.get().of(result);
-        if (cost < 0 || cost > Charge.MAX_COST) {
-          throw new IllegalStateException(
-              "It returned %s: let it return 0 to %s".formatted(cost, Charge.MAX_COST));
+        long cost = bean.get().of(result);
+        long units = Math.max(0, Math.min(Charge.MAX_COST, cost));
+        if (units != cost) {
+          clamped.increment();
+          long times = BrokenCosts.CLAMPED.count();
+          if (times > 0) {
+            BrokenCosts.LOG.error(
+                "{} has returned {}, which counts as {}: let it return 0 to {}. Occurrences since the last message: {}",
+                type.getName(),
+                cost,
+                units,
+                Charge.MAX_COST,
+                times);
+          }
         }
-        return OptionalInt.of(cost);
+        return OptionalInt.of((int) units);
       } catch (Throwable broken) { // the call itself has been made
         BrokenCosts.THROTTLE.report(
             BrokenCosts.LOG,
@@ -209,6 +225,7 @@ public record CompletionPlan(
 
       static final Logger LOG = LoggerFactory.getLogger(ActualCost.class);
       static final LogThrottle THROTTLE = new LogThrottle();
+      static final LogThrottle CLAMPED = new LogThrottle();
     }
 
     @Override

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +28,7 @@ public final class MethodPlanner {
    * What planning needs.
    *
    * @param requireUsable rejects unusable messages by an {@link IllegalArgumentException}
+   * @param clampedCosts counts the actual costs that were out of range
    */
   @Internal
   public record PlanningBeans(
@@ -34,7 +36,8 @@ public final class MethodPlanner {
       SubjectReader subjects,
       NamedBeans beans,
       GateConfiguration gate,
-      Consumer<String> requireUsable) {}
+      Consumer<String> requireUsable,
+      LongAdder clampedCosts) {}
 
   /**
    * What was planned.

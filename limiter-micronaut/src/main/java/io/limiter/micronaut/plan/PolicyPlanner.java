@@ -582,7 +582,8 @@ final class PolicyPlanner {
             bean.object(),
             method != null && method.streams()
                 ? Optional.of(steps(policy, rules, origin))
-                : Optional.empty()));
+                : Optional.empty(),
+            parts.clampedCosts()));
   }
 
   /** How a stream takes its units. */

@@ -163,7 +163,7 @@ class BillingDaysTest {
   static class Letters implements ResultCost {
 
     @Override
-    public int of(@Nullable Object result) {
+    public long of(@Nullable Object result) {
       return result instanceof Event<?> ? 1 : ((String) result).length();
     }
   }

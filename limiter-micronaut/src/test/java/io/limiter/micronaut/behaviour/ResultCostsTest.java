@@ -8,6 +8,7 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.ResultCost;
 import io.limiter.micronaut.testing.StatedCallers;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
@@ -30,7 +31,9 @@ import reactor.core.publisher.Mono;
 class ResultCostsTest extends WithAndWithoutGate {
 
   ResultCostsTest() {
-    super(ResultCostRoutes.SPEC, Map.of("test.stated-callers", true));
+    super(
+        ResultCostRoutes.SPEC,
+        Map.of("test.stated-callers", true, "micronaut.metrics.enabled", true));
   }
 
   @ParameterizedTest
@@ -53,12 +56,30 @@ class ResultCostsTest extends WithAndWithoutGate {
     assertThat(field(denied, "RateLimit")).startsWith("\"100-per-3600s\";r=0;");
   }
 
-  /** The cost of 66 and of 77 rows is unknown. */
+  /** The bean fails for 66 rows. */
   @Test
   void anEstimateStaysWhereTheCostIsUnknown() {
     assertThat(left(rows("rows", 66))).isEqualTo(90);
-    assertThat(left(rows("rows", 77))).isEqualTo(80);
-    assertThat(left(rows("rows", 1))).isEqualTo(70);
+    assertThat(left(rows("rows", 1))).isEqualTo(80);
+  }
+
+  /** Its cost of 77 rows is negative, and that of 88 is more than any call may cost. */
+  @Test
+  void aCostOutOfRangeIsTheNearestThatIsValid() {
+    double before = clamped();
+    assertThat(left(rows("rows", 77))).isEqualTo(90);
+    assertThat(left(rows("rows", 88))).as("77 rows cost nothing").isEqualTo(90);
+    assertThat(clamped() - before).isEqualTo(2);
+
+    assertThat(rows("rows", 1).statusCode()).as("after the largest call").isEqualTo(429);
+  }
+
+  private double clamped() {
+    return server
+        .bean(MeterRegistry.class)
+        .get("limiter.result.cost.clamped")
+        .functionCounter()
+        .count();
   }
 
   private HttpResponse<String> rows(String route, int n) {
@@ -114,12 +135,12 @@ class ResultCostsTest extends WithAndWithoutGate {
     @Requires(property = "spec.name", value = SPEC)
     static class Rows implements ResultCost {
       @Override
-      public int of(Object result) {
+      public long of(Object result) {
         int rows = ((List<?>) result).size();
         if (rows == 66) {
           throw new IllegalStateException("66 rows");
         }
-        return rows == 77 ? -1 : rows;
+        return rows == 77 ? -1 : rows == 88 ? 3_000_000_000L : rows;
       }
     }
   }

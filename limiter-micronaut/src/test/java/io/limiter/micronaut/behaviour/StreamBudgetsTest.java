@@ -132,6 +132,17 @@ class StreamBudgetsTest {
     assertThat(left(one)).isEqualTo(70);
   }
 
+  /** More than any call may cost: each item uses up all that is left. */
+  @Test
+  void anItemThatCostsTooMuchIsNotTheCheapest() {
+    HttpResponse<String> cut = get(one, "cut?n=3&cost=3000000000");
+    assertThat(cut.body()).isEqualTo("data: end of 100-per-3600s\n\n");
+    assertThat(left(one)).as("nothing was sent").isEqualTo(100);
+
+    assertThat(items(get(one, "finish?n=3&cost=3000000000"))).isEqualTo(3);
+    assertThat(get(one, "finish?n=1").statusCode()).isEqualTo(429);
+  }
+
   @Test
   void theStoreIsAskedOnceForEachStep() {
     long before = scripts();
@@ -440,13 +451,13 @@ class StreamBudgetsTest {
 
     @Get(uri = "/finish", produces = MediaType.TEXT_EVENT_STREAM)
     @Finishing
-    Flux<Event<String>> finish(@QueryValue int n, @QueryValue(defaultValue = "1") int cost) {
+    Flux<Event<String>> finish(@QueryValue int n, @QueryValue(defaultValue = "1") long cost) {
       return events(n, cost);
     }
 
     @Get(uri = "/cut", produces = MediaType.TEXT_EVENT_STREAM)
     @Cutting
-    Flux<Event<String>> cut(@QueryValue int n, @QueryValue(defaultValue = "1") int cost) {
+    Flux<Event<String>> cut(@QueryValue int n, @QueryValue(defaultValue = "1") long cost) {
       return events(n, cost);
     }
 
@@ -527,7 +538,7 @@ class StreamBudgetsTest {
       return "peek";
     }
 
-    private static Flux<Event<String>> events(int n, int cost) {
+    private static Flux<Event<String>> events(int n, long cost) {
       return Flux.range(0, n).map(i -> Event.of("x" + cost));
     }
   }
@@ -553,10 +564,10 @@ class StreamBudgetsTest {
   @Requires(property = "spec.name", value = StreamRoutes.SPEC)
   static class Units implements ResultCost {
     @Override
-    public int of(Object result) {
-      int cost =
+    public long of(Object result) {
+      long cost =
           result instanceof Event<?> event
-              ? Integer.parseInt(event.getData().toString().substring(1))
+              ? Long.parseLong(event.getData().toString().substring(1))
               : 1;
       if (cost == 66) {
         throw new IllegalStateException("66 units");
@@ -569,7 +580,7 @@ class StreamBudgetsTest {
   @Requires(property = "spec.name", value = StreamRoutes.SPEC)
   static class Nothing implements ResultCost {
     @Override
-    public int of(Object result) {
+    public long of(Object result) {
       return 0;
     }
   }

@@ -276,7 +276,7 @@ class EndingBeansTest {
     @Requires(property = "spec.name", value = EndingBean.SPEC)
     static class Rows implements ResultCost {
       @Override
-      public int of(Object result) {
+      public long of(Object result) {
         return (Integer) result;
       }
     }

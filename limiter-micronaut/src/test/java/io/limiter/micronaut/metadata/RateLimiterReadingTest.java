@@ -305,7 +305,7 @@ class RateLimiterReadingTest {
   @Requires(property = "spec.name", value = "RateLimiterReadingTest")
   static class Rows implements ResultCost {
     @Override
-    public int of(Object result) {
+    public long of(Object result) {
       return ((List<?>) result).size();
     }
   }
