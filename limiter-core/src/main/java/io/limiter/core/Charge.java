@@ -2,7 +2,6 @@
 package io.limiter.core;
 
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.rule.SlidingWindowLogRule;
 
 /**
  * The units that one call takes under one state key: {@code cost} units under each rule of the
@@ -22,7 +21,7 @@ import io.limiter.core.rule.SlidingWindowLogRule;
 public record Charge(String limit, StateKey key, RuleStack stack, int cost, boolean observed) {
 
   /** The largest cost of one call. */
-  public static final int MAX_COST = (int) SlidingWindowLogRule.MAX_COUNT;
+  public static final int MAX_COST = 1_000_000_000;
 
   public Charge {
     if (cost < 1 || cost > MAX_COST) {

@@ -31,10 +31,13 @@ public interface FixedWindowContract extends StoreHarness {
   @Test
   default void theLargestCountIsCountedExactly() {
     LimitRequest call = call(FixedWindowRule.of(Rule.MAX_COUNT, MINUTE));
-    assertThat(acquire(call.withCost(999_999)).rules().get(0).remaining())
-        .isEqualTo(Rule.MAX_COUNT - 999_999);
+    assertThat(acquire(call.withCost(999_999_999)).rules().get(0).remaining())
+        .isEqualTo(999_999_000_000_000L);
+    Verdict largest = acquire(call.withCost(Charge.MAX_COST));
     assertAllowed(call);
-    assertThat(remaining(call)).isEqualTo(Rule.MAX_COUNT - 1_000_000);
+    assertThat(remaining(call)).isEqualTo(999_997_999_999_999L);
+    assertThat(refund(largest)).isEqualTo(Charge.MAX_COST);
+    assertThat(remaining(call)).isEqualTo(999_998_999_999_999L);
   }
 
   @Test

@@ -75,19 +75,21 @@ class RecordsTest {
     LocalDateTime monday = LocalDateTime.of(2024, 1, 1, 0, 0);
     FixedWindowRule week = FixedWindowRule.of(1, Duration.ofDays(7));
     return Stream.of(
-        rejected(() -> rule(0, MINUTE), "The rule '0-per-60s' has count 0: use 1 to 1000000"),
+        rejected(
+            () -> rule(0, MINUTE),
+            "The rule '0-per-60s' has count 0: use 1 to 1000000, since each unit is stored"),
         rejected(
             () -> rule(1_000_001, MINUTE),
-            "The rule '1000001-per-60s' has count 1000001: use 1 to 1000000"),
+            "The rule '1000001-per-60s' has count 1000001: use 1 to 1000000, since each unit is stored"),
         rejected(
             () -> new SlidingWindowLogRule("r", 1, Duration.ofNanos(1_000_001)),
             "The rule 'r' has a window of PT0.001000001S: use whole microseconds"),
         rejected(
             () -> SlidingWindowCounterRule.of(Rule.MAX_COUNT + 1, MINUTE),
-            "The rule '1000000001-per-60s' has count 1000000001: use 1 to 1000000000"),
+            "The rule '1000000000000000-per-60s' has count 1000000000000000: use 1 to 999999999999999"),
         rejected(
             () -> FixedWindowRule.of(-1, MINUTE),
-            "The rule '-1-per-60s' has count -1: use 0 to 1000000000"),
+            "The rule '-1-per-60s' has count -1: use 0 to 999999999999999"),
         rejected(
             () -> week.alignedTo(Alignment.to(zone)),
             "The rule '1-per-604800s' has an aligned window of PT168H, which does not divide a day: use one that does, or set an anchor"),
@@ -120,9 +122,10 @@ class RecordsTest {
             "The rule '1-per-604800s' has the anchor 2024-01-01T00:00:00.000000001: use whole microseconds"),
         rejected(
             () -> ConcurrencyLimitRule.of(10_001),
-            "The rule '10001-in-flight' has count 10001: use 1 to 10000"),
+            "The rule '10001-in-flight' has count 10001: use 1 to 10000, since each permit is stored"),
         rejected(
-            () -> ConcurrencyLimitRule.of(0), "The rule '0-in-flight' has count 0: use 1 to 10000"),
+            () -> ConcurrencyLimitRule.of(0),
+            "The rule '0-in-flight' has count 0: use 1 to 10000, since each permit is stored"),
         rejected(
             () -> ConcurrencyLimitRule.of(1, Duration.ofMillis(999)),
             "The rule '1-in-flight' has a permit duration of PT0.999S: use 1 s to 1 h, since a concurrency permit is renewed every third of it and has to survive a pause of its instance"),
@@ -135,13 +138,13 @@ class RecordsTest {
     return Stream.of(
         rejected(
             () -> TokenBucketRule.of(0, 1, MINUTE),
-            "The rule '0-at-1-per-60s' has count 0: use 1 to 1000000000"),
+            "The rule '0-at-1-per-60s' has count 0: use 1 to 999999999999999"),
         rejected(
             () -> TokenBucketRule.of(10, 0, MINUTE),
-            "The rule '10-at-0-per-60s' has a refill of 0: use 1 to 1000000000"),
+            "The rule '10-at-0-per-60s' has a refill of 0: use 1 to 999999999999999"),
         rejected(
-            () -> TokenBucketRule.of(Rule.MAX_COUNT, Rule.MAX_COUNT + 1, MINUTE),
-            "The rule '1000000000-at-1000000001-per-60s' has a refill of 1000000001: use 1 to 1000000000"),
+            () -> TokenBucketRule.of(1_000_000, Rule.MAX_COUNT + 1, MINUTE),
+            "The rule '1000000-at-1000000000000000-per-60s' has a refill of 1000000000000000: use 1 to 999999999999999"),
         rejected(
             () -> TokenBucketRule.of(10, 1, MINUTE).startingWith(11),
             "The rule '10-at-1-per-60s' has 11 initial tokens: use 0 to 10, its capacity"),
@@ -152,11 +155,11 @@ class RecordsTest {
             () -> TokenBucketRule.of(1_000, 1, Duration.ofDays(1)),
             "The rule '1000-at-1-per-86400s' fills its bucket in PT24000H: use 1 ms to 366 days"),
         rejected( // 2^24 microseconds times 2^29 tokens are 2^53 parts
-            () -> TokenBucketRule.of((1 << 29) + 1, 999_999_999, micros(1 << 24)),
-            "The rule '536870913-at-999999999-per-16777216us' refills 999999999 in PT16.777216S, which cannot be counted exactly up to 536870913: use rounder numbers, or a shorter interval"),
+            () -> TokenBucketRule.of(1 << 29, 999_999_999, micros(1 << 24)),
+            "The rule '536870912-at-999999999-per-16777216us' refills 999999999 in PT16.777216S, which cannot be counted exactly up to 536870912: its largest count is 536870911; use rounder numbers, or a shorter interval"),
         rejected(
             () -> TURNS.withCount(0),
-            "The rule '2-per-1s-queue-10' has count 0: use 1 to 1000000000"),
+            "The rule '2-per-1s-queue-10' has count 0: use 1 to 999999999999999"),
         rejected(
             () -> TURNS.withQueue(0),
             "The rule '2-per-1s-queue-10' has a queue of 0: use 1 to 10000; if calls must not wait, use a token bucket of 1"),
@@ -175,6 +178,9 @@ class RecordsTest {
         rejected(
             () -> LeakyBucketRule.of(7_919, YEAR, 10_000, MINUTE),
             "The rule '7919-per-31622400s-queue-10000' spaces 7919 in PT8784H, which cannot be counted exactly for waits up to PT1M: use rounder numbers, a shorter queue, or a shorter wait"),
+        rejected(
+            () -> LeakyBucketRule.of(34_000_001, Duration.ofDays(1), 10, micros(300_000_000)),
+            "The rule '34000001-per-86400s-queue-10' spaces 34000001 in PT24H, which cannot be counted exactly for waits up to PT5M: use a count up to 30020829, rounder numbers, a shorter queue, or a shorter wait"),
         rejected( // times 1,000 places, and 1,992: 2^53
             () -> LeakyBucketRule.of(1, micros(9_007_199_254_739L), 999, micros(1_992)),
             "The rule '1-per-9007199254739us-queue-999' spaces 1 in PT2501H59M59.254739S, which cannot be counted exactly for waits up to PT0.001992S: use rounder numbers, a shorter queue, or a shorter wait"),
@@ -205,6 +211,9 @@ class RecordsTest {
         rejected(
             () -> CustomRule.of(new Named("a", 1), 0, MINUTE),
             "The rule '0-per-60s' has count 0: use 1 to 1000000000"),
+        rejected(
+            () -> CustomRule.of(new Named("a", 1), 1_000_000_001, MINUTE),
+            "The rule '1000000001-per-60s' has count 1000000001: use 1 to 1000000000"),
         rejected(
             () ->
                 new CustomRule("own", 1, MINUTE, new Named("a", 1), List.of(), YEAR.plusMillis(1)),
@@ -338,13 +347,16 @@ class RecordsTest {
     String oneKey =
         "A request under the policy 'policy' charges one key twice: put the rules of one subject into one stack";
     return Stream.of(
-        rejected(() -> call.withCost(0), "A call costs 0 units: use 1 to 1000000"),
-        rejected(() -> call.withCost(1_000_001), "A call costs 1000001 units: use 1 to 1000000"),
+        rejected(() -> call.withCost(0), "A call costs 0 units: use 1 to 1000000000"),
         rejected(
-            () -> Completion.failed().withCost(-1), "A call has cost -1 units: use 0 to 1000000"),
+            () -> call.withCost(1_000_000_001),
+            "A call costs 1000000001 units: use 1 to 1000000000"),
         rejected(
-            () -> Completion.failed().withCost(1_000_001),
-            "A call has cost 1000001 units: use 0 to 1000000"),
+            () -> Completion.failed().withCost(-1),
+            "A call has cost -1 units: use 0 to 1000000000"),
+        rejected(
+            () -> Completion.failed().withCost(1_000_000_001),
+            "A call has cost 1000000001 units: use 0 to 1000000000"),
         rejected(
             () -> new Subject("ip", ""),
             "A subject of kind 'ip' has an empty value: all callers without a value would be counted as one subject"),
@@ -369,15 +381,18 @@ class RecordsTest {
 
   @Test
   void theValuesAtTheBoundsAreValid() {
-    assertThat(SlidingWindowCounterRule.of(Rule.MAX_COUNT, MINUTE).count())
-        .isEqualTo(1_000_000_000);
+    assertThat(SlidingWindowCounterRule.of(Rule.MAX_COUNT, YEAR).count())
+        .isEqualTo(999_999_999_999_999L);
     assertThat(ConcurrencyLimitRule.of(10_000, Duration.ofHours(1)).count()).isEqualTo(10_000);
     assertThat(ConcurrencyLimitRule.of(1, SECOND).permitDuration()).isEqualTo(SECOND);
-    assertThat(TokenBucketRule.of(1 << 29, 999_999_999, micros(1 << 24)).count())
-        .isEqualTo(1 << 29);
+    assertThat(TokenBucketRule.of((1 << 29) - 1, 999_999_999, micros(1 << 24)).count())
+        .isEqualTo((1 << 29) - 1);
+    assertThat(CustomRule.of(new Named("a", 1), 1_000_000_000, MINUTE).count()).isPositive();
     assertThat(TokenBucketRule.of(5, 1, MINUTE).startingWith(0).initial()).isZero();
-    assertThat(TokenBucketRule.of(Rule.MAX_COUNT, Rule.MAX_COUNT, MINUTE).refill())
+    assertThat(new TokenBucketRule("r", Rule.MAX_COUNT, Rule.MAX_COUNT, YEAR, false, 0).refill())
         .isEqualTo(Rule.MAX_COUNT);
+    assertThat(LeakyBucketRule.of(30_020_829, Duration.ofDays(1), 10, micros(300_000_000)).count())
+        .isEqualTo(30_020_829);
     assertThat(LeakyBucketRule.of(1, micros(9_007_199_254_739L), 999, micros(1_991)).queue())
         .isEqualTo(999);
     assertThat(LeakyBucketRule.of(7_200, YEAR, 10_000, MINUTE).count()).isEqualTo(7_200);
@@ -390,9 +405,10 @@ class RecordsTest {
     assertThat(stack(rule(1, MINUTE)).withClaim(MINUTE.minusNanos(1)).claim())
         .hasNanos(59_999_999_999L);
     assertThat(BanRule.of(1_000_000, MINUTE, MINUTE).growing(100, YEAR).growth()).isEqualTo(100);
-    Charge charge = StoreHarness.call(rule(1_000_000, MINUTE)).withCost(1_000_000).charge(0);
-    assertThat(Completion.succeeded().withCost(1_000_000).returned(charge)).isZero();
-    assertThat(Completion.succeeded().withCosts(any -> -3).returned(charge)).isEqualTo(1_000_000);
+    int most = 1_000_000_000;
+    Charge charge = StoreHarness.call(rule(1, MINUTE)).withCost(most).charge(0);
+    assertThat(Completion.succeeded().withCost(most).returned(charge)).isZero();
+    assertThat(Completion.succeeded().withCosts(any -> -3).returned(charge)).isEqualTo(most);
   }
 
   @ParameterizedTest

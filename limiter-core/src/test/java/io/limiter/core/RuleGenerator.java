@@ -62,7 +62,9 @@ public final class RuleGenerator {
   private static final long[] ANCHORED_SECONDS = {7_919, 129_600, 432_000, 604_800};
   private static final int[] FEW = {1, 1, 2, 3, 5, 7, 10, 30};
   private static final int[] MANY = {30, 117, 118, 119, 120, 130, 150, 240, 500, 2_000};
-  private static final int[] HUGE = {1_000_000, 999_999_937, 1_000_000_000};
+  private static final long[] HUGE = {
+    1_000_000, 999_999_937, 1_000_000_000, 10_000_000_000L, 700_000_000_000_001L, Rule.MAX_COUNT
+  };
   private static final long MOST = SlidingWindowLogRule.MAX_COUNT - 3;
   private static final int[] QUEUES = {1, 2, 3, 5, 10, 20, 40};
   private static final long[] WAITS = {1_000, 7_919, 1_000_000, 1_000_001, 60_000_000, 300_000_000};
@@ -114,14 +116,16 @@ public final class RuleGenerator {
     if (logsOnly || random.nextInt(3) == 0) {
       return SlidingWindowLogRule.of(usual, window());
     }
-    int count = random.nextInt(12) == 0 ? pick(HUGE) : usual;
+    long count = random.nextInt(12) == 0 ? pick(HUGE) : usual;
     Rule made =
         switch (random.nextInt(zone.isPresent() ? 9 : 6)) {
           case 0 -> SlidingWindowCounterRule.of(count, window());
           case 1 -> FixedWindowRule.of(count, window());
           case 2 -> bucket(count);
           case 3 -> bucket(usual).byInterval();
-          case 4 -> CustomRule.of(FADING, count, window(), 2.0 + random.nextInt(2));
+          case 4 ->
+              CustomRule.of(
+                  FADING, Math.min(count, CustomRule.MAX_COUNT), window(), 2.0 + random.nextInt(2));
           case 5 -> leaky(usual);
           default -> aligned(count);
         };
@@ -136,14 +140,17 @@ public final class RuleGenerator {
     return Duration.of(window, ChronoUnit.MICROS);
   }
 
-  private TokenBucketRule bucket(int count) {
+  private TokenBucketRule bucket(long count) {
     while (true) {
-      long refill = random.nextBoolean() ? pick(FEW) : Math.max(1, count / (1 + random.nextInt(4)));
+      long refill =
+          random.nextBoolean() && count <= Integer.MAX_VALUE
+              ? pick(FEW)
+              : Math.max(1, count / (1 + random.nextInt(4)));
       try {
         TokenBucketRule made = TokenBucketRule.of(count, refill, window());
         return random.nextInt(3) > 0
             ? made
-            : made.startingWith(random.nextInt(3) == 0 ? 0 : random.nextInt(count));
+            : made.startingWith(random.nextInt(3) == 0 ? 0 : random.nextLong(count));
       } catch (IllegalArgumentException unusable) {
         // It would take too long to fill, or could not be counted exactly: another one.
       }
@@ -180,7 +187,7 @@ public final class RuleGenerator {
     return made.withName("Queue-" + made.name());
   }
 
-  private Rule aligned(int count) {
+  private Rule aligned(long count) {
     ZoneId where = zone.orElseThrow();
     if (random.nextInt(3) == 0) {
       CalendarPeriod[] all = CalendarPeriod.values();
@@ -206,7 +213,8 @@ public final class RuleGenerator {
   public RuleStack variant(RuleStack stack) {
     List<Rule> made = new ArrayList<>();
     for (Rule rule : stack.rules()) {
-      long count = Math.max(1, Math.min(rule.count(), MOST) + random.nextInt(7) - 3);
+      long most = rule instanceof Rule.LoggedRule ? MOST : rule.count();
+      long count = Math.max(1, Math.min(rule.count(), most) + random.nextInt(7) - 3);
       made.add(random.nextBoolean() ? rule : requeued(recounted(rule, count)));
     }
     if (random.nextBoolean()) {

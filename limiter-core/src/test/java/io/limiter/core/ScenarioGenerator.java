@@ -351,7 +351,7 @@ public final class ScenarioGenerator {
   }
 
   private int cost(Rule rule) {
-    int count = (int) rule.capacity();
+    int count = (int) Math.min(Charge.MAX_COST, rule.capacity());
     int cost =
         switch (random.nextInt(large ? 36 : 14)) {
           case 0 -> 2;

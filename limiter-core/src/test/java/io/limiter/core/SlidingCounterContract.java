@@ -6,6 +6,7 @@ import static java.time.temporal.ChronoUnit.MICROS;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounterRule;
 import java.time.Duration;
 import java.time.Instant;
@@ -52,6 +53,20 @@ public interface SlidingCounterContract extends StoreHarness {
     assertThat(remaining(call)).isEqualTo(7);
     advance(MINUTE);
     assertThat(remaining(call)).isEqualTo(10);
+  }
+
+  /** Its weight is computed in doubles: beyond 2^53 it is rounded, by less than a unit. */
+  @Test
+  default void theLargestCountOfACounterIsExactToAUnit() {
+    Duration year = Duration.ofDays(366);
+    LimitRequest call = call(SlidingWindowCounterRule.of(Rule.MAX_COUNT, year));
+    beginWindow(year);
+    acquire(7, call.withCost(999_999_937));
+    assertThat(remaining(call)).isEqualTo(Rule.MAX_COUNT - 6_999_999_559L);
+    advance(year.plus(Duration.ofDays(61))); // a sixth has gone, and 5,833,332,965.8 count
+    assertThat(remaining(call)).isEqualTo(Rule.MAX_COUNT - 5_833_332_966L);
+    advance(TICK);
+    assertThat(remaining(call)).isBetween(Rule.MAX_COUNT - 5_833_332_966L, Rule.MAX_COUNT);
   }
 
   @Test

@@ -29,6 +29,39 @@ public interface TokenBucketContract extends StoreHarness {
     assertThat(remaining(call)).isEqualTo(20);
   }
 
+  /** Nine parts a token: a token more would be 2^53 parts. */
+  @Test
+  default void theLargestCountIsCountedExactlyByParts() {
+    TokenBucketRule rule =
+        TokenBucketRule.of(Rule.MAX_COUNT, 1_000_000_000, Duration.ofMillis(9)).startingWith(3);
+    LimitRequest call = call(rule);
+    assertAllowed(call.withCost(2));
+    assertThat(remaining(call)).isEqualTo(1);
+    assertRetryAfterIsExact(call.withCost(100_001), TICK); // 111,111 1/9 in each microsecond
+    assertThat(remaining(call)).isEqualTo(11_111);
+    Duration whole = acquire(call.withCost(Charge.MAX_COST)).retryAfter().orElseThrow();
+    advance(whole);
+    assertAllowed(call.withCost(Charge.MAX_COST));
+    assertThat(peek(call).rules().get(0).resetAfter())
+        .isBetween(HOUR.multipliedBy(2), HOUR.multipliedBy(3));
+    advance(HOUR.multipliedBy(3));
+    assertThat(remaining(call)).isEqualTo(Rule.MAX_COUNT);
+  }
+
+  @Test
+  default void theLargestCountOfABucketByIntervalsIsCountedExactly() {
+    TokenBucketRule rule =
+        TokenBucketRule.of(Rule.MAX_COUNT, 200_000_000_000L, HOUR).byInterval().startingWith(3);
+    LimitRequest call = call(rule);
+    assertAllowed(call.withCost(2));
+    assertRetryAfterIsExact(call.withCost(Charge.MAX_COST), HOUR);
+    assertThat(remaining(call)).isEqualTo(199_000_000_001L);
+    advance(HOUR.multipliedBy(4_998));
+    assertThat(remaining(call)).isEqualTo(999_799_000_000_001L);
+    advance(HOUR.multipliedBy(2));
+    assertThat(remaining(call)).isEqualTo(Rule.MAX_COUNT);
+  }
+
   @Test
   default void aBucketLosesNothingByRounding() {
     LimitRequest call = call(TokenBucketRule.of(1, 7, SECOND)); // a token in 142,857 1/7 µs

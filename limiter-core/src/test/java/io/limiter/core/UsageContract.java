@@ -161,7 +161,8 @@ public interface UsageContract extends StoreHarness {
     "0.333, 10, 4",
     "1, 3, 3",
     "0.000001, 10, 1",
-    "0.999999999, 1000000000, 999999999"
+    "0.999999999, 1000000000, 999999999",
+    "0.000001, 999999999999999, 1000000000"
   })
   default void aRuleIsNearItsLimitFromItsShareOn(double share, long count, int from) {
     Policy policy = Policy.of("policy", FixedWindowRule.of(count, MINUTE)).withWarnAt(share);

@@ -259,9 +259,9 @@ public final class MemoryStore implements LimitStore {
         for (PastUnits some : units) {
           long stampMicros = clockMicros - some.ageMicros(); // in the future for units of a lease
           newestMicros = Math.min(clockMicros, stampMicros);
+          int kept = (int) Math.min(stack.kept(), some.units());
           var unused =
-              log.take(
-                  newestMicros, stampMicros, some.units(), stack.kept(), stack.horizonMicros());
+              log.take(newestMicros, stampMicros, kept, stack.kept(), stack.horizonMicros());
         }
       }
       if (stack.cells() > 0) {
@@ -305,7 +305,7 @@ public final class MemoryStore implements LimitStore {
 
     private void add(List<PastUnits> units, long ageThenMicros, long some) {
       if (some > 0) {
-        units.add(new PastUnits(known.ageMicros() + ageThenMicros, (int) some));
+        units.add(new PastUnits(known.ageMicros() + ageThenMicros, some));
       }
     }
 

@@ -45,7 +45,7 @@ final class KnownSubject {
   /** Whether the fallback has to adopt this knowledge. */
   private boolean news;
 
-  private int inFlight;
+  private long inFlight;
 
   /** What the fallback has admitted, as far as the last verdict does not include it. */
   private @Nullable Admitted admitted;
@@ -151,8 +151,8 @@ final class KnownSubject {
       return Optional.empty();
     }
     Duration age = Duration.of(Math.max(0, nowNanos - units.atNanos) / 1_000, MICROS);
-    int some = units.unsent;
-    units.unsent = 0;
+    int some = (int) Math.min(Charge.MAX_COST, units.unsent);
+    units.unsent -= some;
     reportedNanos = nowNanos;
     reporting++;
     return Optional.of(
@@ -246,10 +246,10 @@ final class KnownSubject {
     private final long countedNanos;
 
     private long atNanos;
-    private int units;
+    private long units;
 
     /** Those not sent to the store. The others count here until a verdict includes them. */
-    private int unsent;
+    private long unsent;
 
     /** Whether some have come back, or are the store's by now; which ones is unknown. */
     private boolean mixed;
@@ -267,10 +267,10 @@ final class KnownSubject {
 
     private void add(int cost, long used, long nowNanos) {
       atNanos = nowNanos;
-      unsent = Math.min(Charge.MAX_COST, unsent + cost);
-      units = Math.min(Charge.MAX_COST, units + cost);
+      unsent += cost;
+      units += cost;
       if (units > used) {
-        units = (int) Math.max(cost, used);
+        units = Math.max(cost, used);
         unsent = Math.min(unsent, units);
         mixed = true;
       }
@@ -296,7 +296,7 @@ final class KnownSubject {
     /** Units have come back from their call. Has no effect if the store may have recorded them. */
     void giveBack(int some) {
       synchronized (KnownSubject.this) {
-        int back = mixed || unsent < units ? 0 : Math.min(some, units);
+        long back = mixed || unsent < units ? 0 : Math.min(some, units);
         units -= back;
         unsent -= back;
         forgetIfNone();

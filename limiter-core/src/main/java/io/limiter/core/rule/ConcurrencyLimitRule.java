@@ -39,7 +39,8 @@ public record ConcurrencyLimitRule(String name, long count, Duration permitDurat
   public static final Duration MAX_PERMIT_DURATION = Duration.ofHours(1);
 
   public ConcurrencyLimitRule {
-    RuleStack.requireNumbers(name, count, MAX_COUNT, permitDuration);
+    RuleStack.requireNumbers(
+        name, count, MAX_COUNT, ", since each permit is stored", permitDuration);
     if (permitDuration.compareTo(MIN_PERMIT_DURATION) < 0
         || permitDuration.compareTo(MAX_PERMIT_DURATION) > 0) {
       throw new IllegalArgumentException(

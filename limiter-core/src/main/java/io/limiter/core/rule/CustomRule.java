@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.rule;
 
+import io.limiter.core.Charge;
 import java.time.Duration;
 import java.util.List;
 
@@ -8,7 +9,8 @@ import java.util.List;
  * A rule with a {@link CustomAlgorithm}.
  *
  * @param name the rule's name
- * @param count the most units, as the algorithm defines them, 1 to {@value Rule#MAX_COUNT}
+ * @param count the most units, as the algorithm defines them, 1 to {@value #MAX_COUNT}, which one
+ *     call may cost
  * @param window the time over which it counts, 1 ms to 366 days, in whole microseconds
  * @param algorithm how it counts
  * @param parameters numbers for the algorithm, at most {@value #MAX_PARAMETERS}
@@ -23,6 +25,9 @@ public record CustomRule(
     List<Double> parameters,
     Duration memory)
     implements Rule {
+
+  /** The largest count: the algorithm gets all units at once when it takes over a count. */
+  public static final long MAX_COUNT = Charge.MAX_COST;
 
   /** The most parameters of one rule. */
   public static final int MAX_PARAMETERS = 8;

@@ -25,7 +25,7 @@ public record FixedWindowRule(
     String name, long count, Duration window, Optional<Alignment> alignment) implements Rule {
 
   public FixedWindowRule {
-    RuleStack.requireNumbers(name, count, 0, MAX_COUNT, window);
+    RuleStack.requireNumbers(name, count, 0, MAX_COUNT, "", window);
     if (alignment.isPresent()) {
       alignment.get().requireFits(name, window);
     }

@@ -78,9 +78,19 @@ public record LeakyBucketRule(
               .formatted(name, maxWait, departures, MAX_DEPARTURES));
     }
     if (waiting.add(queued).compareTo(EXACT) >= 0) {
+      BigInteger any =
+          EXACT
+              .subtract(BigInteger.ONE)
+              .subtract(micros.multiply(BigInteger.valueOf(queue + 1L)))
+              .divide(BigInteger.valueOf(MICROSECONDS.convert(maxWait)));
       throw new IllegalArgumentException(
-          "The rule '%s' spaces %s in %s, which cannot be counted exactly for waits up to %s: use rounder numbers, a shorter queue, or a shorter wait"
-              .formatted(name, count, window, maxWait));
+          "The rule '%s' spaces %s in %s, which cannot be counted exactly for waits up to %s: use %srounder numbers, a shorter queue, or a shorter wait"
+              .formatted(
+                  name,
+                  count,
+                  window,
+                  maxWait,
+                  any.signum() > 0 ? "a count up to " + any + ", " : ""));
     }
   }
 

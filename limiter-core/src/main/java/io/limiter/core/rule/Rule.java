@@ -18,8 +18,11 @@ public sealed interface Rule
         LeakyBucketRule,
         CustomRule {
 
-  /** The largest count of a rule that keeps a number; an exact log has a smaller one. */
-  long MAX_COUNT = 1_000_000_000;
+  /**
+   * The largest count of a rule that keeps numbers: the largest integer of a header field, which
+   * has 15 digits. The rules that keep each unit, and custom ones, have smaller ones.
+   */
+  long MAX_COUNT = 999_999_999_999_999L;
 
   /** The shortest window. */
   Duration MIN_WINDOW = Duration.ofMillis(1);

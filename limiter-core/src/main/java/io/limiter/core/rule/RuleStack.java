@@ -526,14 +526,22 @@ public final class RuleStack {
 
   /** Checks the numbers that all rules have. */
   static void requireNumbers(String name, long count, long max, Duration window) {
-    requireNumbers(name, count, 1, max, window);
+    requireNumbers(name, count, max, "", window);
   }
 
-  static void requireNumbers(String name, long count, long min, long max, Duration window) {
+  static void requireNumbers(String name, long count, long max, String reason, Duration window) {
+    requireNumbers(name, count, 1, max, reason, window);
+  }
+
+  /**
+   * @param reason why there can be no more, behind the bounds in the message
+   */
+  static void requireNumbers(
+      String name, long count, long min, long max, String reason, Duration window) {
     requireName("rule", name);
     if (count < min || count > max) {
       throw new IllegalArgumentException(
-          "The rule '%s' has count %s: use %s to %s".formatted(name, count, min, max));
+          "The rule '%s' has count %s: use %s to %s%s".formatted(name, count, min, max, reason));
     }
     requireWindow("The rule '" + name + "' has a window of", window);
   }

@@ -20,7 +20,7 @@ public record SlidingWindowLogRule(String name, long count, Duration window)
   public static final long MAX_COUNT = 1_000_000;
 
   public SlidingWindowLogRule {
-    RuleStack.requireNumbers(name, count, MAX_COUNT, window);
+    RuleStack.requireNumbers(name, count, MAX_COUNT, ", since each unit is stored", window);
   }
 
   /** A rule named after its numbers, such as {@code 10-per-60s} or {@code 3-per-500ms}. */

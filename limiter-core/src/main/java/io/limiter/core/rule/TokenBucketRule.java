@@ -49,11 +49,12 @@ public record TokenBucketRule(
     }
     if (greedy) {
       BigInteger micros = BigInteger.valueOf(MICROSECONDS.convert(interval));
-      BigInteger part = micros.gcd(BigInteger.valueOf(refill));
-      if (micros.divide(part).multiply(BigInteger.valueOf(count)).compareTo(EXACT) > 0) {
+      BigInteger parts = micros.divide(micros.gcd(BigInteger.valueOf(refill))); // of a token
+      BigInteger largest = EXACT.subtract(BigInteger.ONE).divide(parts);
+      if (largest.compareTo(BigInteger.valueOf(count)) < 0) {
         throw new IllegalArgumentException(
-            "The rule '%s' refills %s in %s, which cannot be counted exactly up to %s: use rounder numbers, or a shorter interval"
-                .formatted(name, refill, interval, count));
+            "The rule '%s' refills %s in %s, which cannot be counted exactly up to %s: its largest count is %s; use rounder numbers, or a shorter interval"
+                .formatted(name, refill, interval, count, largest));
       }
     }
     RuleStack.requireWindow(

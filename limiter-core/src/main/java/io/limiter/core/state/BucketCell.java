@@ -65,7 +65,7 @@ final class BucketCell extends Cell {
 
   private void write(long[] state, long lastMicros, long debt) {
     state[at] = lastMicros;
-    state[at + 1] = debt;
+    state[at + 1] = Math.min(debt, (1L << 53) - 1); // more than that only beyond the capacity
     if (rule.greedy()) {
       state[at + 2] = unit;
     }
@@ -81,7 +81,8 @@ final class BucketCell extends Cell {
   public void use(
       long[] state, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
     if (rule.greedy()) {
-      write(state, nowMicros, Math.min(used * unit, resetsAfterMicros * rate));
+      double debt = Math.min((double) used * unit, (double) resetsAfterMicros * rate);
+      write(state, nowMicros, (long) debt); // either alone may exceed a long
     } else {
       write(state, nowMicros - step + Math.min(step, returnsAfterMicros), used);
     }
@@ -99,9 +100,10 @@ final class BucketCell extends Cell {
 
   /** Past units may have been taken when the bucket was full. */
   @Override
-  public void record(long[] state, long atMicros, int units) {
-    Filling then = new Filling(state, atMicros, units, Mode.RECORD, 0);
-    write(state, then.lastMicros, Math.min(room, then.debt + units * unit) + then.more);
+  public void record(long[] state, long atMicros, long units) {
+    Filling then = new Filling(state, atMicros, 1, Mode.RECORD, 0);
+    long more = Math.min(units, rule.count()) * unit;
+    write(state, then.lastMicros, Math.min(room, then.debt + more) + then.more);
   }
 
   /**
@@ -110,9 +112,9 @@ final class BucketCell extends Cell {
    * empty until the one after.
    */
   @Override
-  public void recordEarlier(long[] state, long verdictMicros, int units) {
-    Filling then = new Filling(state, verdictMicros, units, Mode.RECORD, 0);
-    if (rule.greedy() || then.units() == units) {
+  public void recordEarlier(long[] state, long verdictMicros, long units) {
+    Filling then = new Filling(state, verdictMicros, 1, Mode.RECORD, 0);
+    if (rule.greedy() || then.remainingBefore() >= units) {
       record(state, verdictMicros, units);
     } else {
       write(state, verdictMicros, room);
@@ -237,9 +239,7 @@ final class BucketCell extends Cell {
 
     @Override
     void write(long[] state, long taken) {
-      long missing = debt + taken * unit + more;
-      BucketCell.this.write(
-          state, lastMicros, more == 0 ? missing : Math.min(missing, (1L << 53) - 1));
+      BucketCell.this.write(state, lastMicros, debt + taken * unit + more);
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
+import io.limiter.core.Charge;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
@@ -116,8 +117,7 @@ public abstract class Cell {
   public void use(
       long[] state, long used, long nowMicros, long returnsAfterMicros, long resetsAfterMicros) {
     clear(state);
-    int units = (int) Math.min(Integer.MAX_VALUE, used);
-    read(state, nowMicros, units, Mode.RECORD, 0).take(state);
+    record(state, nowMicros, used);
   }
 
   /**
@@ -140,8 +140,9 @@ public abstract class Cell {
   }
 
   /** Adds units that another store took earlier, up to the rule's limit. */
-  public void record(long[] state, long atMicros, int units) {
-    read(state, atMicros, units, Mode.RECORD, 0).take(state);
+  public void record(long[] state, long atMicros, long units) {
+    int cost = (int) Math.min(Charge.MAX_COST, units); // enough for rules with smaller counts
+    read(state, atMicros, cost, Mode.RECORD, 0).take(state);
   }
 
   /**
@@ -150,7 +151,7 @@ public abstract class Cell {
    *
    * @param verdictMicros when it arrived
    */
-  public void recordEarlier(long[] state, long verdictMicros, int units) {
+  public void recordEarlier(long[] state, long verdictMicros, long units) {
     record(state, verdictMicros, units);
   }
 

@@ -54,8 +54,8 @@ final class CounterCell extends Cell {
    * window has passed.
    */
   @Override
-  public void record(long[] state, long atMicros, int units) {
-    Counted then = new Counted(state, atMicros, units, Mode.RECORD);
+  public void record(long[] state, long atMicros, long units) {
+    Counted then = new Counted(state, atMicros, 1, Mode.RECORD);
     then.write(state, Math.min(units, Math.max(0, rule.count() - then.current)));
   }
 

@@ -160,12 +160,18 @@ final class WindowCell extends Cell {
     return true;
   }
 
+  @Override
+  public void record(long[] state, long atMicros, long units) {
+    Windowed then = new Windowed(state, atMicros, 1, Mode.RECORD);
+    then.write(state, Math.min(units, Math.max(0, then.remainingBefore())));
+  }
+
   /**
    * If a verdict arrives late, its window seems to end later than it does, and the units may have
    * begun the next one. So all of them count for a whole window from then on.
    */
   @Override
-  public void recordEarlier(long[] state, long verdictMicros, int units) {
+  public void recordEarlier(long[] state, long verdictMicros, long units) {
     record(state, verdictMicros, units);
     if (rule.alignment().isEmpty()) {
       state[at] = verdictMicros;

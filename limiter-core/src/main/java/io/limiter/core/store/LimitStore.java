@@ -143,7 +143,7 @@ public interface LimitStore extends AutoCloseable {
      * @param ageMicros time since they were taken
      * @param units the number of units
      */
-    public record PastUnits(long ageMicros, int units) {}
+    public record PastUnits(long ageMicros, long units) {}
 
     /** Returns this knowledge with other values for the rules. */
     public KnownUse withRules(List<RuleUse> other) {

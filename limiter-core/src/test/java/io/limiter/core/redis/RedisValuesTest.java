@@ -5,30 +5,37 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.Charge;
 import io.limiter.core.FadingCounter;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.BanRule;
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.state.Cells;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The single value that Redis holds of a subject whose rules include both logs and cells. */
@@ -150,5 +157,34 @@ class RedisValuesTest extends RedisStoreBench {
       }
       assertLimited(call);
     }
+  }
+
+  /** Every number is below 2^53, so the last unit of the largest count is a unit. */
+  @ParameterizedTest
+  @MethodSource("largest")
+  void theLastUnitOfTheLargestCountIsTheLast(Rule rule) {
+    LimitRequest call = call(rule);
+    assertAllowed(call);
+    byte[] value = redis.commands().get(name(call));
+    int used = value.length - (rule instanceof SlidingWindowCounterRule ? 16 : 8);
+    ByteBuffer.wrap(value).putDouble(used, (double) (Rule.MAX_COUNT - 1));
+    redis.commands().set(name(call), value);
+
+    assertThat(remaining(call)).isEqualTo(1);
+    assertLimited(call.withCost(Charge.MAX_COST));
+    Verdict last = acquire(call);
+    assertThat(last.outcome()).isEqualTo(Outcome.ALLOWED);
+    assertThat(last.rules().get(0).remaining()).isZero();
+    assertLimited(call);
+    assertThat(refund(last)).isEqualTo(1);
+    assertThat(remaining(call)).isEqualTo(1);
+  }
+
+  static Stream<Rule> largest() {
+    return Stream.of(
+        FixedWindowRule.of(Rule.MAX_COUNT, HOUR),
+        FixedWindowRule.aligned(Rule.MAX_COUNT, CalendarPeriod.MONTH, ZoneOffset.UTC),
+        SlidingWindowCounterRule.of(Rule.MAX_COUNT, HOUR),
+        new TokenBucketRule("bucket", Rule.MAX_COUNT, Rule.MAX_COUNT, HOUR, false, Rule.MAX_COUNT));
   }
 }

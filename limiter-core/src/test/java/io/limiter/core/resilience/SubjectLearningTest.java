@@ -82,7 +82,7 @@ class SubjectLearningTest {
   }
 
   /** The units under way or not yet reported. */
-  private Map<Charge, List<Integer>> since() {
+  private Map<Charge, List<Long>> since() {
     return adopt(known -> known.since().stream().map(PastUnits::units).toList());
   }
 
@@ -155,7 +155,7 @@ class SubjectLearningTest {
     Verdict verdict = verdict(1, 2, 3).decidedBy(other).build();
     KnownCall call = table.call(CALL);
     call.learn(verdict);
-    assertThat(since()).as("late").containsEntry(USER, List.of(1));
+    assertThat(since()).as("late").containsEntry(USER, List.of(1L));
 
     call.answered(verdict);
 

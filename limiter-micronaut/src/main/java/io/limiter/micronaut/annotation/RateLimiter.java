@@ -110,8 +110,8 @@ public @interface RateLimiter {
   /**
    * What a call takes from each of these rules: a number such as {@code "5"}, or an expression over
    * the arguments that the compiler checks, such as {@code "#{order.items.size()}"}. 1 by default;
-   * 1 to 1,000,000. A call for which an expression gives anything else is denied as a bad request.
-   * The duplicate guard counts a submission once, whatever it costs.
+   * 1 to 1,000,000,000. A call for which an expression gives anything else is denied as a bad
+   * request. The duplicate guard counts a submission once, whatever it costs.
    */
   String cost() default "";
 

@@ -40,9 +40,10 @@ public @interface RateRule {
 
   /**
    * Calls in any interval of {@link #time}; for a token bucket, its capacity in tokens; for a
-   * concurrency limit, the number of concurrent calls. 10 by default; 1 to 10,000, or as {@code
-   * limiter.max-count} configures; 1 to 1,000,000,000 for any algorithm except the exact log and
-   * the concurrency limit.
+   * concurrency limit, the number of concurrent calls. 10 by default. The exact log and the
+   * concurrency limit store each call: 1 to 10,000, for a log or as {@code limiter.max-count}
+   * configures. The others store numbers: 1 to 999,999,999,999,999, and 1 to 1,000,000,000 for
+   * {@link #custom}.
    */
   long count() default 10;
 

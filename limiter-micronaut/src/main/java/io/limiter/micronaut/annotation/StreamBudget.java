@@ -24,7 +24,7 @@ import java.lang.annotation.Target;
 public @interface StreamBudget {
 
   /**
-   * The units that the stream takes at once, 1 to 1,000,000: one command to the store for each
+   * The units that the stream takes at once, 1 to 1,000,000,000: one command to the store for each
    * step. By default the {@link RateLimiter#cost} of the call. Of several budgets of one call the
    * smallest step applies to all.
    */

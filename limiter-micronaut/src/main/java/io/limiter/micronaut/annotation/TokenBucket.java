@@ -19,7 +19,9 @@ import java.lang.annotation.Target;
 @Target({}) // only within a @RateRule
 public @interface TokenBucket {
 
-  /** Tokens that are added in each interval: 1 to 1,000,000,000. By default the rule's count. */
+  /**
+   * Tokens that are added in each interval: 1 to 999,999,999,999,999. By default the rule's count.
+   */
   long refill() default 0;
 
   /**

@@ -123,7 +123,9 @@ public final class RuleReader {
     }
     if (count > SlidingWindowLogRule.MAX_COUNT) {
       throw members.mistake(
-          PolicyMember.DUPLICATE_COUNT, count, "set it to 1 to " + SlidingWindowLogRule.MAX_COUNT);
+          PolicyMember.DUPLICATE_COUNT,
+          count,
+          "each submission is stored: set it to 1 to " + SlidingWindowLogRule.MAX_COUNT);
     }
     Duration time = time(members, PolicyMember.DUPLICATE_TIME, DEFAULT_DUPLICATE_TIME);
     return named(SlidingWindowLogRule.of(count, time), members, PolicyMember.DUPLICATE_NAME);
@@ -204,8 +206,9 @@ public final class RuleReader {
         how.equals("algorithm")
             && (algorithm == Algorithm.SLIDING_WINDOW_LOG
                 || algorithm == Algorithm.CONCURRENCY_LIMIT);
-    if (!storesCalls && count > Rule.MAX_COUNT) {
-      throw rule.mistake(PolicyMember.COUNT, count, "set it to 1 to " + Rule.MAX_COUNT);
+    long most = how.equals("custom") ? CustomRule.MAX_COUNT : Rule.MAX_COUNT;
+    if (!storesCalls && count > most) {
+      throw rule.mistake(PolicyMember.COUNT, count, "set it to 1 to " + most);
     }
     return switch (how) {
       case "custom" -> custom(rule, count, window);
@@ -217,7 +220,7 @@ public final class RuleReader {
             case SLIDING_WINDOW_LOG -> log(rule, count, window);
             case SLIDING_WINDOW_COUNTER -> SlidingWindowCounterRule.of(count, window);
             case FIXED_WINDOW -> FixedWindowRule.of(count, window);
-            case TOKEN_BUCKET -> TokenBucketRule.of(count, count, window);
+            case TOKEN_BUCKET -> tokenBucket(rule, count, window);
             case CONCURRENCY_LIMIT -> concurrency(rule, count, window);
           };
     };

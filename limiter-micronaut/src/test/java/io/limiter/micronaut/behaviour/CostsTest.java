@@ -4,9 +4,11 @@ package io.limiter.micronaut.behaviour;
 import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.FixedWindow;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.TokenBucket;
@@ -19,6 +21,7 @@ import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.QueryValue;
 import java.net.http.HttpResponse;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,7 +66,7 @@ class CostsTest extends WithAndWithoutGate {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"", "?n=0", "?n=-1", "?n=1000001", "?n=2147483647"})
+  @ValueSource(strings = {"", "?n=0", "?n=-1", "?n=1000000001", "?n=2147483647"})
   void whatIsNoCostIsABadRequestAndTakesNothing(String query) {
     HttpResponse<String> rejected = get("argument" + query);
 
@@ -89,6 +92,59 @@ class CostsTest extends WithAndWithoutGate {
   @ValueSource(strings = {"2", "2.0", "2e0", "0.2e1"})
   void aWholeNumberIsOneHoweverItIsWritten(String two) {
     assertThat(left(post("body", "{\"n\":" + two + "}"))).isEqualTo(8);
+  }
+
+  /** Ten billion tokens a month, of which a call may take a billion. */
+  @Test
+  void aBudgetHasNumbersAsLargeAsAFieldCanState() {
+    for (int call = 1; call <= 10; call++) {
+      HttpResponse<String> taken = get("budget?n=1000000000");
+      assertThat(field(taken, "RateLimit"))
+          .startsWith("\"month\";r=" + (10 - call) * 1_000_000_000L + ";");
+      assertThat(field(taken, "RateLimit-Policy"))
+          .startsWith("\"month\";q=10000000000;w=")
+          .contains("\"total\";q=999999999999999;w=")
+          .contains("\"rate\";q=90000000000000");
+    }
+    assertThat(get("budget?n=1").statusCode()).isEqualTo(429);
+    assertThat(get("budget?n=1000000001").statusCode()).isEqualTo(400);
+  }
+
+  @Test
+  void settingsAndOverridesHaveTheSameNumbers() {
+    Map<String, Object> settings =
+        Map.of(
+            "test.stated-callers", true,
+            "endpoints.limits.enabled", true,
+            "endpoints.limits.sensitive", false,
+            "limiter.overrides.enabled", true,
+            "limiter.policies.budget.rules.month.count", 999_999_999_999_999L);
+    try (TestServer own = start(settings)) {
+      assertThat(budget(own, 1)).isEqualTo("\"month\";r=999999999999998");
+
+      String named = "{\"header\":{\"%s\":\"%s\"},".formatted(StatedCallers.ADDRESS, caller);
+      HttpResponse<String> made =
+          own.post(
+              "/limits/budget/override",
+              named + "\"counts\":{\"month\":999999999999998},\"time\":\"1h\"}");
+      assertThat(made.statusCode()).as(made.body()).isEqualTo(200);
+      assertThat(budget(own, 1_000_000_000)).isEqualTo("\"month\";r=999998999999997");
+
+      HttpResponse<String> rejected =
+          own.post(
+              "/limits/budget/override",
+              named + "\"counts\":{\"rate\":500000000000000},\"time\":\"1h\"}");
+      assertThat(rejected.statusCode()).isEqualTo(400);
+      assertThat(rejected.body()).contains("its largest count is 150119987579016;");
+      assertThat(
+              own.post("/limits/budget/end-override", named.replaceFirst(",$", "}")).statusCode())
+          .isEqualTo(200);
+    }
+  }
+
+  private String budget(TestServer own, int n) {
+    HttpResponse<String> taken = own.get("/costs/budget?n=" + n, StatedCallers.ADDRESS, caller);
+    return field(taken, "RateLimit").replaceFirst(";[tw]=.*", "");
   }
 
   @Test
@@ -165,6 +221,31 @@ class CostsTest extends WithAndWithoutGate {
         cost = "#{n}",
         rules = @RateRule(count = 10, tokenBucket = @TokenBucket(refill = 1)))
     String bucket(@Nullable @QueryValue Integer n) {
+      return OK;
+    }
+
+    @Get("/budget{?n}")
+    @RateLimiter(
+        value = "budget",
+        header = StatedCallers.ADDRESS,
+        cost = "#{n}",
+        rules = {
+          @RateRule(
+              name = "month",
+              count = 10_000_000_000L,
+              fixedWindow = @FixedWindow(calendar = CalendarPeriod.MONTH)),
+          @RateRule(
+              name = "total",
+              count = 999_999_999_999_999L,
+              time = 366,
+              timeUnit = TimeUnit.DAYS,
+              algorithm = Algorithm.SLIDING_WINDOW_COUNTER),
+          @RateRule(
+              name = "rate",
+              count = 90_000_000_000_000L,
+              tokenBucket = @TokenBucket(refill = 1_001_000_000))
+        })
+    String budget(@Nullable @QueryValue Integer n) {
       return OK;
     }
 

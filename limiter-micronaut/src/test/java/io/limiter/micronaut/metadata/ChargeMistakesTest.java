@@ -26,7 +26,7 @@ import reactor.core.publisher.Flux;
 class ChargeMistakesTest extends MistakesContract {
 
   private static final String BOUNDS =
-      "set it to 1 to 1000000, or to an expression over the arguments, such as \"#";
+      "set it to 1 to 1000000000, or to an expression over the arguments, such as \"#";
   private static final String REMEDY =
       "the method returns java.util.concurrent.Future, which does not show when a call ends: return a CompletionStage or a Publisher";
 
@@ -37,8 +37,8 @@ class ChargeMistakesTest extends MistakesContract {
     @RateLimiter(cost = "0", rules = @RateRule)
     void costZero() {}
 
-    @Mistake({"@RateLimiter.cost = 1000001", BOUNDS})
-    @RateLimiter(cost = "1000001", rules = @RateRule)
+    @Mistake({"@RateLimiter.cost = 1000000001", BOUNDS})
+    @RateLimiter(cost = "1000000001", rules = @RateRule)
     void costTooLarge() {}
 
     @Mistake({"@RateLimiter.cost = five", BOUNDS})
@@ -128,11 +128,11 @@ class ChargeMistakesTest extends MistakesContract {
       return Flux.empty();
     }
 
-    @Mistake("@RateLimiter.stream.step = 1000001: set it to 1 to 1000000")
+    @Mistake("@RateLimiter.stream.step = 1000000001: set it to 1 to 1000000000")
     @RateLimiter(
         cost = "5",
         resultCost = Units.class,
-        stream = @StreamBudget(step = 1_000_001),
+        stream = @StreamBudget(step = 1_000_000_001),
         rules = @RateRule)
     Flux<String> longStep() {
       return Flux.empty();
@@ -337,7 +337,7 @@ class ChargeMistakesTest extends MistakesContract {
   @Requires(property = "spec.name", value = "ChargeMistakesTest")
   static class Others implements ResultCost {
     @Override
-    public int of(Object result) {
+    public long of(Object result) {
       return 1;
     }
   }
@@ -346,7 +346,7 @@ class ChargeMistakesTest extends MistakesContract {
   @Requires(property = "spec.name", value = "ChargeMistakesTest")
   static class Units implements ResultCost {
     @Override
-    public int of(Object result) {
+    public long of(Object result) {
       return 1;
     }
   }
@@ -355,7 +355,7 @@ class ChargeMistakesTest extends MistakesContract {
   @Requires(property = "spec.name", value = "ChargeMistakesTest")
   static class OtherUnits implements ResultCost {
     @Override
-    public int of(Object result) {
+    public long of(Object result) {
       return 2;
     }
   }

@@ -96,12 +96,12 @@ class RuleMistakesTest extends MistakesContract {
     @RateRule(tokenBucket = @TokenBucket(refill = 5), fixedWindow = @FixedWindow(zone = "UTC"))
     void bucketOfWindows() {}
 
-    @Mistake("@RateRule.count = 1000000001: set it to 1 to 1000000000")
-    @RateRule(count = 1_000_000_001, algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
+    @Mistake("@RateRule.count = 1000000000000000: set it to 1 to 999999999999999")
+    @RateRule(count = 1_000_000_000_000_000L, algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
     void counterTooLarge() {}
 
     @Mistake(
-        "@RateRule.tokenBucket.refill = 0: set it to 1 to 1000000000, or leave it out to use count")
+        "@RateRule.tokenBucket.refill = 0: set it to 1 to 999999999999999, or leave it out to use count")
     @RateRule(tokenBucket = @TokenBucket(refill = 0))
     void refillZero() {}
 
@@ -125,10 +125,17 @@ class RuleMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateRule.tokenBucket.refill = 999999937: The rule ",
-      "which cannot be counted exactly up to 1000000000: use rounder numbers, or a shorter interval"
+      "which cannot be counted exactly up to 1000000000: its largest count is 900719925; use rounder numbers, or a shorter interval"
     })
     @RateRule(count = 1_000_000_000, tokenBucket = @TokenBucket(refill = 999_999_937), time = 10)
     void refillInexact() {}
+
+    @Mistake({
+      "@RateRule.count = 999999999999999: The rule ",
+      "which cannot be counted exactly up to 999999999999999: its largest count is 450359962; use rounder numbers, or a shorter interval"
+    })
+    @RateRule(count = 999_999_999_999_999L, algorithm = Algorithm.TOKEN_BUCKET)
+    void countInexact() {}
 
     @Mistake(
         "@RateLimiter.preventDuplicateRule.algorithm = TOKEN_BUCKET: a duplicate guard stores each submission, which only the exact log does: remove it")

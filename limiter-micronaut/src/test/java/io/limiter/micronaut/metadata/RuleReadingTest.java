@@ -53,7 +53,7 @@ class RuleReadingTest {
     assertThat(rules("counters"))
         .containsExactly(
             SlidingWindowCounterRule.of(10, MINUTE),
-            SlidingWindowCounterRule.of(1_000_000_000, MINUTE));
+            SlidingWindowCounterRule.of(999_999_999_999_999L, MINUTE));
   }
 
   @Test
@@ -209,7 +209,7 @@ class RuleReadingTest {
     void logs() {}
 
     @RateRule(algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
-    @RateRule(count = 1_000_000_000, algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
+    @RateRule(count = 999_999_999_999_999L, algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
     void counters() {}
 
     @RateRule(count = 20, algorithm = Algorithm.TOKEN_BUCKET)

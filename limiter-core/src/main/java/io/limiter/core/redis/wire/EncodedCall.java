@@ -70,7 +70,8 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
     this.leaseMicros = leaseMicros;
     int sum = 0;
     for (int i = 0; i < stacks.length; i++) {
-      sum += stacks[i].micros() + charge(i).cost() / COSTS_A_MICRO;
+      long written = Math.min(charge(i).cost(), charge(i).stack().kept()); // units of a log
+      sum += stacks[i].micros() + (int) written / COSTS_A_MICRO;
     }
     this.micros = sum;
     this.slot = batching != null && batching.bySlot.getAsBoolean() ? SlotHash.getSlot(keys[0]) : 0;
