@@ -360,8 +360,9 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
   }
 
   /**
-   * Whether windows of the calendar were not those of the key's time, and now are. The clocks of
-   * Redis and this process differ by a day or more, or Redis' clock was set back by as much.
+   * Whether windows by the clock of a zone were not those of the key's time, and now are. The
+   * clocks of Redis and this process differ by a day or more, or Redis' clock was set back by as
+   * much.
    */
   private boolean movesPeriods(Throwable failure) {
     OptionalLong micros = RedisFailures.periodMicros(RedisFailures.unwrap(failure));

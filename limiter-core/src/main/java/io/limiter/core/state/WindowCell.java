@@ -29,6 +29,9 @@ final class WindowCell extends Cell {
   /** They may be while a month lasts, even by a day where a zone crosses the date line. */
   private static final long DATE_CHANGES_MICROS = MICROSECONDS.convert(Duration.ofDays(1));
 
+  /** Later than any time. */
+  private static final long ALWAYS = 1L << 53;
+
   private final FixedWindowRule rule;
   private final long windowMicros;
 
@@ -72,14 +75,16 @@ final class WindowCell extends Cell {
           : doubles(rule.count(), begins[1], begins[2], begins[3], begins[4]);
     }
     long phase = Math.floorMod(AlignedWindow.anchorMicros(alignment), windowMicros);
-    ZoneChange change = ZoneChange.nearest(alignment.zone(), wallMicros);
+    ZoneChange change = ZoneChange.nearest(alignment.zone(), windowMicros, wallMicros);
     return doubles(
         rule.count(),
         windowMicros,
         phase,
         change.offsetBeforeMicros,
         change.atMicros,
-        change.offsetAfterMicros);
+        change.offsetAfterMicros,
+        change.firstMicros,
+        change.lastMicros);
   }
 
   @Override
@@ -239,23 +244,44 @@ final class WindowCell extends Cell {
    * @param offsetBeforeMicros offset from UTC before the change
    * @param atMicros when it happens
    * @param offsetAfterMicros offset from then on
+   * @param firstMicros the first time for which it suffices: no window contains the change before
+   * @param lastMicros the first time for which it does not: the next change
    */
-  private record ZoneChange(long offsetBeforeMicros, long atMicros, long offsetAfterMicros) {
+  private record ZoneChange(
+      long offsetBeforeMicros,
+      long atMicros,
+      long offsetAfterMicros,
+      long firstMicros,
+      long lastMicros) {
 
-    static ZoneChange nearest(ZoneId zone, long nearMicros) {
+    /**
+     * @param windowMicros the length of a window, while which clocks may change
+     */
+    static ZoneChange nearest(ZoneId zone, long windowMicros, long nearMicros) {
       ZoneRules rules = zone.getRules();
       Instant now = Instant.EPOCH.plus(nearMicros, ChronoUnit.MICROS);
       long offset = micros(rules.getOffset(now));
-      return Stream.of(rules.previousTransition(now), rules.nextTransition(now))
+      return Stream.of(rules.previousTransition(now.plusNanos(1)), rules.nextTransition(now))
           .filter(known -> known != null)
           .min((a, b) -> Long.compare(away(a, now), away(b, now)))
-          .map(
-              change ->
-                  new ZoneChange(
-                      micros(change.getOffsetBefore()),
-                      change.toEpochSecond() * 1_000_000,
-                      micros(change.getOffsetAfter())))
-          .orElse(new ZoneChange(offset, 0, offset));
+          .map(change -> of(change, rules, windowMicros + CLOCK_CHANGES_MICROS))
+          .orElse(new ZoneChange(offset, 0, offset, 0, ALWAYS));
+    }
+
+    private static ZoneChange of(ZoneOffsetTransition change, ZoneRules rules, long longest) {
+      long at = atMicros(change, 0);
+      long before = atMicros(rules.previousTransition(change.getInstant()), 0);
+      return new ZoneChange(
+          micros(change.getOffsetBefore()),
+          at,
+          micros(change.getOffsetAfter()),
+          // Of two changes that are close together, each suffices for the times that are nearer.
+          before == 0 ? 0 : before + Math.min(longest, (at - before) / 3),
+          atMicros(rules.nextTransition(change.getInstant()), ALWAYS));
+    }
+
+    private static long atMicros(@Nullable ZoneOffsetTransition change, long otherwise) {
+      return change == null ? otherwise : change.toEpochSecond() * 1_000_000;
     }
 
     private static long micros(ZoneOffset offset) {

@@ -77,11 +77,28 @@ class RedisStoreTest implements LimitStoreContract, RedisHarness {
     return redis;
   }
 
-  /** A plan has the periods around the clock of the process; the call is sent again with others. */
+  /**
+   * A plan has the periods, and the change of clocks, around the clock of the process; the call is
+   * sent again with others.
+   */
   @ParameterizedTest
-  @ValueSource(strings = {"-P400D", "-P2D", "P2D", "P400D"})
-  void periodsAreThoseOfRedisWhateverTheClockOfTheProcessShows(Duration ahead) {
-    Rule daily = FixedWindowRule.aligned(3, CalendarPeriod.DAY, ZoneId.of("Europe/Berlin"));
+  @CsvSource({
+    "-P400D, true",
+    "-P2D, true",
+    "P2D, true",
+    "P400D, true",
+    "-P3650D, false",
+    "-P280D, false",
+    "-P2D, false",
+    "P200D, false",
+    "P400D, false"
+  })
+  void periodsAreThoseOfRedisWhateverTheClockOfTheProcessShows(Duration ahead, boolean calendar) {
+    ZoneId berlin = ZoneId.of("Europe/Berlin");
+    Rule daily =
+        calendar
+            ? FixedWindowRule.aligned(3, CalendarPeriod.DAY, berlin)
+            : FixedWindowRule.aligned(3, Duration.ofDays(1), berlin);
     LimitRequest call = call(daily, rule(100, HOUR));
     at("2024-02-29T22:59:59Z");
     try (RedisStore other = redis.storeOfProcess(ahead)) {

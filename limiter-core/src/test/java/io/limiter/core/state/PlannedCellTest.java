@@ -80,7 +80,8 @@ class PlannedCellTest {
                     Alignment.to(ZoneOffset.ofHours(2)).from(LocalDateTime.of(2024, 1, 1, 6, 30))));
 
     assertThat(cell.algorithm()).isEqualTo(CellAlgorithm.ALIGNED_WINDOW);
-    assertThat(cell.plan(5)).containsExactly(10, 24 * HOUR, 6.5 * HOUR, 2 * HOUR, 0, 2 * HOUR);
+    assertThat(cell.plan(5))
+        .containsExactly(10, 24 * HOUR, 6.5 * HOUR, 2 * HOUR, 0, 2 * HOUR, 0, 0x1p53);
     assertThat(cell.isZoned()).isFalse();
   }
 
@@ -91,15 +92,24 @@ class PlannedCellTest {
     Cell cell = CellState.cell(daily);
     long spring = micros("2024-03-31T01:00:00Z");
     long autumn = micros("2024-10-27T01:00:00Z");
+    long before = micros("2023-10-29T01:00:00Z") + 26 * HOUR; // no day after it contains the change
 
     assertThat(cell.isZoned()).isTrue();
     for (String near : new String[] {"2024-02-01T00:00:00Z", "2024-07-13T00:00:00Z"}) {
       assertThat(cell.plan(micros(near)))
           .as(near)
-          .containsExactly(10, 24 * HOUR, 0, HOUR, spring, 2 * HOUR);
+          .containsExactly(10, 24 * HOUR, 0, HOUR, spring, 2 * HOUR, before, autumn);
     }
     assertThat(cell.plan(micros("2024-07-15T00:00:00Z")))
-        .containsExactly(10, 24 * HOUR, 0, 2 * HOUR, autumn, HOUR);
+        .containsExactly(
+            10,
+            24 * HOUR,
+            0,
+            2 * HOUR,
+            autumn,
+            HOUR,
+            spring + 26 * HOUR,
+            micros("2025-03-30T01:00:00Z"));
   }
 
   /** The month before, that of the clock, and the two after. */

@@ -3,10 +3,10 @@
 -- (CALENDAR_WINDOW), also with an anchor of each subject, which may change (ANCHORED_WINDOW).
 --
 -- Plan     count, window in microseconds; of an aligned window also the start of a window in the zone's local time, and
---          the zone's offset from UTC before a change of its clocks, the time of that change, and the offset after it.
---          By the calendar: count, and four times at which windows start, the second of which has started on the
---          caller's clock. At a time outside of them the call is not decided: the error PERIOD gives this time, in
---          seconds, and the caller sends other four. With an anchor of each subject also, for each of the first three,
+--          the zone's offset from UTC before a change of its clocks, the time of that change, the offset after it, and
+--          from when until when no other change matters. By the calendar: count, and four times at which windows
+--          start, the second of which has started on the caller's clock. At a time outside of these times the call is
+--          not decided: the error PERIOD gives this time, in seconds, and the caller sends others. With an anchor of each subject also, for each of the first three,
 --          the latest start of a window that ends there: a whole period before
 -- Numbers  start of the window, units used
 --
@@ -34,7 +34,8 @@ do
         latest = now >= nextStart and second or now >= current and first or beforeFirst
       end
     else
-      local phase, offsetBefore, changeTime, offsetAfter = unpack('>dddd', plan, planPos + 19)
+      local phase, offsetBefore, changeTime, offsetAfter, from, to = unpack('>dddddd', plan, planPos + 19)
+      if now < from or now >= to then return redis.error_reply('PERIOD ' .. math.floor(now / 1000000)) end
       --%fixed-window.aligned-start
     end
     -- A start that was stored stays: instances whose tables of time zones differ do not reset the window in turn.
