@@ -4,7 +4,9 @@ package io.limiter.core.override;
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.util.LogThrottle;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -65,7 +67,7 @@ public final class OverridesInForce {
         // It was put there by other means, or for rules that have changed since.
         LOG.warn(
             "An override of the policy '{}' is ignored: {}",
-            override.policy(),
+            LogThrottle.oneLine(override.policy(), Rule.MAX_NAME), // as stored
             impossible.getMessage());
         return stack;
       }

@@ -435,7 +435,7 @@ public final class RedisStore implements LimitStore {
               if (changed < 0) {
                 throw new StoreException(
                     FailureReason.ERROR,
-                    "The version of the shared settings is too large to be increased: set the version in their hash below 9,000,000,000,000,000",
+                    "The version of the shared settings is too large to be increased: set the version in their hash below 999,999,999,999,999",
                     null);
               }
               return changed;

@@ -9,6 +9,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.override.OverrideTable;
 import io.limiter.core.override.OverridesInForce;
 import io.limiter.core.override.SubjectOverride;
+import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
 import io.limiter.micronaut.config.ListedCaller;
@@ -21,8 +22,12 @@ import jakarta.annotation.PreDestroy;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
@@ -154,14 +159,16 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
   }
 
   /**
-   * Sets the counts of a subject. They replace those of an earlier override.
+   * Sets the counts of a subject. They replace those of an earlier override, which has no count of
+   * a further rule, such as one of another tier: there is one override for each subject.
    *
    * @param subject a request for the subject, as {@link LimitedPolicy} makes it
    * @param counts by the names of the rules in code or in header fields, at least one. A rule is
    *     found by its name in code whatever its numbers become, as in another tier
    * @param time for which they hold, 1 s to 7 days
    * @throws IllegalArgumentException if the request is for several subjects or has no rules, if it
-   *     has no rule of a name, or if a rule cannot have a count
+   *     has no rule of a name, or if a rule cannot have a count, or would admit none of its calls
+   * @return fails with an {@link IllegalStateException} if an earlier override has other rules
    */
   public CompletionStage<List<SubjectOverride>> put(
       LimitRequest subject, Map<String, Long> counts, Duration time) {
@@ -172,8 +179,12 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
       throw new IllegalArgumentException(
           "An override without counts: specify the count of a rule, or use unlimited");
     }
-    List<Rule> rules =
-        enforced(subject).stream().flatMap(charge -> charge.stack().rules().stream()).toList();
+    List<Rule> rules = new ArrayList<>();
+    Map<Rule, Integer> costs = new HashMap<>();
+    for (Charge charge : enforced(subject)) {
+      rules.addAll(charge.stack().rules());
+      charge.stack().rules().forEach(rule -> costs.merge(rule, charge.cost(), Math::max));
+    }
     Map<String, String> codeNames = subject.policy().codeNames();
     counts.forEach(
         (name, count) -> {
@@ -190,12 +201,19 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
                         name,
                         String.join(", ", rules.stream().map(Rule::name).distinct().toList())));
           }
-          named.forEach(
-              rule -> {
-                var unused = rule.withCount(count);
-              });
+          named.forEach(rule -> requireAdmits(rule.withCount(count), costs.get(rule)));
         });
     return change(subject, counts, time);
+  }
+
+  /** A count of 0 closes what it limits; another one below the cost of each call is a mistake. */
+  private static void requireAdmits(Rule rule, int cost) {
+    boolean counted = rule.count() > 0 && !(rule instanceof CustomRule);
+    if (counted && rule.capacity() < cost) {
+      throw new IllegalArgumentException(
+          "With a count of %s the rule '%s' admits %s at once, and a call costs %s, so no call could be admitted: use %s or more"
+              .formatted(rule.count(), rule.name(), rule.capacity(), cost, cost));
+    }
   }
 
   /**
@@ -214,7 +232,22 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
     SubjectOverride override =
         new SubjectOverride(tag(subject), subject.policy().name(), counts, time);
     var unused = OverrideTable.requireTime(override.left());
-    return run(() -> table.put(override));
+    return run(() -> table.all().thenCompose(all -> put(override, all)));
+  }
+
+  private CompletionStage<List<SubjectOverride>> put(
+      SubjectOverride override, List<SubjectOverride> all) {
+    for (SubjectOverride earlier : all) {
+      Set<String> lost = new TreeSet<>(earlier.counts().keySet());
+      lost.removeAll(override.counts().keySet());
+      if (earlier.tag().equals(override.tag()) && !override.unlimited() && !lost.isEmpty()) {
+        return CompletableFuture.failedFuture(
+            new IllegalStateException(
+                "The subject has an override with counts of %s, which this one does not have: end that one first, or specify these too"
+                    .formatted(String.join(", ", lost))));
+      }
+    }
+    return table.put(override);
   }
 
   /**

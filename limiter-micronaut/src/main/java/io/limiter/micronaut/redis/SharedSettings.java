@@ -5,6 +5,7 @@ import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisStore;
+import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration.SharedSettingsConfiguration;
 import io.limiter.micronaut.config.SettingsRefresh;
@@ -48,7 +49,12 @@ final class SharedSettings implements SettingsShare {
   private static final Logger LOG = LoggerFactory.getLogger(SharedSettings.class);
 
   private static final String VERSION = "version";
-  private static final Pattern NUMBER = Pattern.compile("\\d{1,18}");
+
+  /** All below 2^53, so that the script can increase them. */
+  private static final Pattern NUMBER = Pattern.compile("\\d{1,15}");
+
+  /** The most characters that are logged of what the hash has. */
+  private static final int MAX_QUOTED = 200;
 
   /** Numbers and switches; everything else needs a deployment. */
   private static final Pattern MEMBER =
@@ -230,12 +236,15 @@ final class SharedSettings implements SettingsShare {
       return Optional.empty(); // the settings in use stay: Redis may have lost its data
     }
     Map<String, String> members = new HashMap<>(found);
-    String written = Optional.ofNullable(members.remove(VERSION)).orElse("");
-    if (!NUMBER.matcher(written).matches()) {
+    String written = members.remove(VERSION);
+    if (written == null || !NUMBER.matcher(written).matches()) {
       return Optional.of(
           new Problem(
               Level.ERROR,
-              "The shared settings have no version, so they are ignored: add a field version to the hash, with a number that increases with each change"));
+              "The shared settings have %s, so they are ignored: %s a field version to the hash, with a number of at most 15 digits that increases with each change"
+                  .formatted(
+                      written == null ? "no version" : "the version '" + quoted(written) + "'",
+                      written == null ? "add" : "write")));
     }
     long number = Long.parseLong(written);
     if (number > seen) {
@@ -264,15 +273,26 @@ final class SharedSettings implements SettingsShare {
                 members));
   }
 
+  private static String quoted(String text) {
+    return LogThrottle.oneLine(text, MAX_QUOTED);
+  }
+
   private Optional<Problem> use(long number, Map<String, String> members) {
     String ignored = "The shared settings of version %s are ignored: ".formatted(number);
-    for (String name : members.keySet()) {
-      if (!MEMBER.matcher(name).matches()) {
+    for (Map.Entry<String, String> member : members.entrySet()) {
+      String name = quoted(member.getKey());
+      String remedy =
+          !MEMBER.matcher(name).matches()
+              ? "none of <policy>.enabled, <policy>.observe, <policy>.rules.<rule>.count and <policy>.rules.<rule>.time"
+              : !name.equals(member.getKey())
+                      || !quoted(member.getValue()).equals(member.getValue())
+                  ? "too long, or has characters that are not printed: write it again"
+                  : "";
+      if (!remedy.isEmpty()) {
         return Optional.of(
             new Problem(
                 Level.ERROR,
-                "%s%s.%s is none of <policy>.enabled, <policy>.observe, <policy>.rules.<rule>.count and <policy>.rules.<rule>.time"
-                    .formatted(ignored, PoliciesConfiguration.PREFIX, name)));
+                "%s%s.%s is %s".formatted(ignored, PoliciesConfiguration.PREFIX, name, remedy)));
       }
     }
     Optional<String> mistake = settings.refresh(members);

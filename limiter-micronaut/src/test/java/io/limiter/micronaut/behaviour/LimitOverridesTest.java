@@ -67,6 +67,17 @@ class LimitOverridesTest {
       return "ok";
     }
 
+    @Get("/dear")
+    @RateLimiter(
+        value = "dear",
+        limitType = LimitType.HEADER,
+        header = "X-Key",
+        cost = "5",
+        rules = {@RateRule(count = 20), @RateRule(count = 50, time = 3600, name = "hourly")})
+    String dear() {
+      return "ok";
+    }
+
     @Get("/tried")
     @RateLimiter(
         value = "tried",
@@ -252,6 +263,11 @@ class LimitOverridesTest {
           "The policy 'search' has no rule 'daily' for this subject: use one of 2-per-60s, hourly");
       mistake(() -> overrides.put(ada, Map.of("hourly", 0L), HOUR), "count 0: use 1 to");
       mistake(() -> overrides.put(ada, Map.of(), HOUR), "specify the count of a rule");
+      mistake(
+          () ->
+              overrides.put(
+                  policies.get("dear").forHeader("X-Key", "ada"), Map.of("hourly", 4L), HOUR),
+          "With a count of 4 the rule 'hourly' admits 4 at once, and a call costs 5, so no call could be admitted: use 5 or more");
       mistake(() -> overrides.unlimited(ada, Duration.ofDays(8)), "use 1 s to 7 days");
       mistake(
           () -> overrides.unlimited(policies.get("once").forHeader("X-Key", "ada"), HOUR),
@@ -259,6 +275,27 @@ class LimitOverridesTest {
       mistake(
           () -> overrides.unlimited(ada.and(policies.get("all").forEveryone()), HOUR),
           "for 2 subjects: make an override for each of them");
+    }
+  }
+
+  /** As of another tier: there is one override for each subject. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void anotherOverrideDropsNoCountOfAnEarlierOne(boolean inRedis) {
+    try (HttpService service = start(inRedis ? RedisFixture.uri() : "", prefix())) {
+      LimitRequest ada = search(service, "ada");
+      put(service, ada, Map.of("2-per-60s", 4L));
+
+      assertThatThrownBy(() -> put(service, ada, Map.of("hourly", 9L)))
+          .hasRootCauseInstanceOf(IllegalStateException.class)
+          .hasRootCauseMessage(
+              "The subject has an override with counts of 2-per-60s, which this one does not have: end that one first, or specify these too");
+      assertThat(admitted(service, "/overridden/search", "ada", 9)).isEqualTo(4);
+
+      put(service, ada, Map.of("hourly", 9L, "2-per-60s", 9L));
+      assertThat(admitted(service, "/overridden/search", "ada", 9)).isEqualTo(5);
+      put(service, ada, Map.of());
+      assertThat(put(service, ada, Map.of("hourly", 9L))).hasSize(1);
     }
   }
 

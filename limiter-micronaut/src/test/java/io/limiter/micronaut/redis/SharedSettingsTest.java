@@ -240,7 +240,7 @@ class SharedSettingsTest {
 
   @Test
   void aVersionThatCannotGrowIsAnErrorAndChangesNothing() {
-    Map<String, String> huge = Map.of("version", "999999999999999999", COUNT, "8");
+    Map<String, String> huge = Map.of("version", "999999999999999", COUNT, "8");
     redis.hset(prefix + "settings", huge);
     try (ApplicationContext one = start()) {
       await().until(() -> count(one, "shared") == 8);
@@ -252,6 +252,30 @@ class SharedSettingsTest {
 
       assertThat(redis.hgetall(prefix + "settings")).isEqualTo(huge);
       assertThat(isObserved(one, "other")).isFalse();
+    }
+  }
+
+  /** No number has more digits that a script could increase. */
+  @ParameterizedTest
+  @ValueSource(strings = {"999999999999999999", "-1", "1.5", "nan", "one\nWARN forged"})
+  void anotherVersionThanANumberIsRefused(String version) {
+    redis.hset(prefix + "settings", Map.of("version", version, COUNT, "8"));
+    try (ApplicationContext one = start()) {
+      awaitProblem(one, "have the version '" + version.replace('\n', '?') + "', so");
+      assertThat(count(one, "shared")).isEqualTo(5);
+    }
+  }
+
+  /** It would forge a line of the log. */
+  @ParameterizedTest
+  @ValueSource(strings = {"shared\nWARN forged.enabled = true", COUNT + " = 8\nWARN forged"})
+  void whatIsNotPrintedIsRefused(String field) {
+    String[] parts = field.split(" = ");
+    redis.hset(prefix + "settings", Map.of("version", "1", parts[0], parts[1]));
+    try (ApplicationContext one = start()) {
+      awaitProblem(one, "has characters that are not printed: write it again");
+      assertThat(status(one).problem().orElseThrow()).doesNotContain("\n");
+      assertThat(count(one, "shared")).isEqualTo(5);
     }
   }
 

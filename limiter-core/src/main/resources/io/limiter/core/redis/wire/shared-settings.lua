@@ -15,9 +15,10 @@
 --
 -- luacheck: read globals KEYS ARGV
 -- Defined by the included constants:
--- luacheck: read globals EXACT MAX_FIELDS
+-- luacheck: read globals MAX_FIELDS
 --%constants
 
+local MAX_VERSION = 1000000000000000
 local call, key, changed = redis.call, KEYS[1], tonumber(ARGV[2])
 local length = call('HLEN', key)
 if not changed then
@@ -26,7 +27,7 @@ if not changed then
 end
 local stored = length > 0 and call('HGET', key, 'version') or nil
 local version = math.max(stored and tonumber(stored) or 0, tonumber(ARGV[1])) + 1
-if version >= EXACT then return -1 end
+if not (version < MAX_VERSION) then return -1 end -- no number, too
 for i = 2 * changed + 3, length == 0 and #ARGV or 0, 2 do
   call('HSET', key, ARGV[i], ARGV[i + 1])
 end
