@@ -54,9 +54,9 @@ final class BanEvaluation {
 
   /** Writes what has changed, if there is room for it. */
   void write(long clockMicros) {
-    if (changes && log.findsRoom(clockMicros)) {
-      log.table().keep(log, clockMicros);
+    if (changes && log.findsRoomForBan(clockMicros)) {
       log.remember(state, rule);
+      log.table().keep(log, clockMicros);
     }
   }
 }

@@ -145,14 +145,17 @@ class ChargeEvaluation implements DecisionReadout {
     return nowMicros;
   }
 
-  /** Finds the state of the key. Returns false if there is none and no room for it. */
+  /**
+   * Finds the state of the key. Returns false if there is none and no room for it; a subject with a
+   * ban has room, so that the ban holds.
+   */
   boolean find(LogTable table, long clockMicros) {
     if (findKnown(table, clockMicros)) {
       return true;
     }
     table.makeRoom(charge.key(), clockMicros);
     log = new UnitLog(table, charge.key());
-    return !table.full();
+    return !table.full() || table.find(charge.key().ban(), clockMicros) != null;
   }
 
   /** Finds the state of the key, if there is one. */

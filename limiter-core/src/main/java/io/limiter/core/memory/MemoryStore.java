@@ -50,6 +50,7 @@ import java.util.stream.IntStream;
  *   <li>subjects with a key are served as usual;
  *   <li>new subjects share an overflow for each limit key and stripe: together they get what the
  *       rules allow a single one, and {@link #reset} does not free them;
+ *   <li>a ban is kept all the same: there is room for as many bans as keys, in addition;
  *   <li>a new submission is not kept, so it is no duplicate: the limits hold, the duplicate guard
  *       does not.
  * </ul>

@@ -6,6 +6,7 @@ import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cells;
 import io.limiter.core.util.BoundedCache;
+import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +28,7 @@ final class UnitLog {
   /** The key under which its table holds it, with its hash, and the next log of that bucket. */
   private final StateKey key;
 
-  private final int hash;
+  private int hash;
   private @Nullable UnitLog next;
 
   /** Whether the table holds it. */
@@ -80,7 +81,6 @@ final class UnitLog {
   UnitLog(LogTable table, StateKey key) {
     this.table = table;
     this.key = key;
-    this.hash = key.hashCode();
   }
 
   /** The table and the key, by which a later call finds the log of that time. */
@@ -92,12 +92,15 @@ final class UnitLog {
     return key;
   }
 
-  /** Whether its table holds it, or has room for it, for which expired logs are removed. */
-  boolean findsRoom(long clockMicros) {
+  /**
+   * Whether its table holds it, or has room for it as a ban, for which expired logs are removed. A
+   * table has as much room for bans as for other logs: no subject passes because it is full.
+   */
+  boolean findsRoomForBan(long clockMicros) {
     if (!isKept) {
       table.makeRoom(key, clockMicros);
     }
-    return isKept || !table.full();
+    return isKept || table.bans < table.capacity;
   }
 
   int size() {
@@ -318,12 +321,16 @@ final class UnitLog {
    * before they lock.
    *
    * <p>The logs themselves are the entries of the hash table: an entry beside each would be one
-   * more object that a call has to fetch from memory. Keys are hashes of their subjects, so no
-   * caller can choose many of one bucket without trying out billions.
+   * more object that a call has to fetch from memory. Keys are hashes of their subjects. If a
+   * caller has tried out billions to find many of one bucket, the table hashes by a secret from
+   * then on.
    */
   static class LogTable {
 
     private static final int SMALLEST = 16;
+
+    /** Odd, so that the product keeps each bit of what was hashed. */
+    private static final long SECRET = new SecureRandom().nextLong() | 1;
 
     /** Buckets that a new key inspects, so that the table does not grow while logs expire. */
     private static final int OF_NEW_KEY = 2;
@@ -331,8 +338,16 @@ final class UnitLog {
     /** Buckets that a new key inspects if there is no room for it. */
     private static final int IF_FULL = 16;
 
+    /** More logs than a bucket ever has by chance. */
+    private static final int MOST_OF_A_BUCKET = 32;
+
     private @Nullable UnitLog[] buckets = new UnitLog[SMALLEST];
+
+    /** By what keys are hashed; 0 while their own hashes do. */
+    private long secret;
+
     private int size;
+    private int bans;
     private final int capacity;
     private final long graceMicros;
 
@@ -367,7 +382,7 @@ final class UnitLog {
 
     /** The log of a key, expired or not. */
     @Nullable UnitLog peek(StateKey key) {
-      int hash = key.hashCode();
+      int hash = hash(key);
       UnitLog log = buckets[bucket(hash)];
       while (log != null && (log.hash != hash || !key.equals(log.key))) {
         log = log.next;
@@ -375,12 +390,26 @@ final class UnitLog {
       return log;
     }
 
+    private int hash(StateKey key) {
+      if (secret == 0) {
+        return key.hashCode();
+      }
+      long hash = key.breadth();
+      for (int i = 0; i < key.tag().length(); i++) {
+        hash = hash * secret + key.tag().charAt(i);
+      }
+      for (int i = 0; i < key.name().length(); i++) {
+        hash = hash * secret + key.name().charAt(i);
+      }
+      return (int) (hash >>> Integer.SIZE);
+    }
+
     private int bucket(int hash) {
       return hash & buckets.length - 1; // of a hash of hashes any bits will do
     }
 
     boolean full() {
-      return size >= capacity;
+      return size - bans >= capacity;
     }
 
     int size() {
@@ -397,23 +426,42 @@ final class UnitLog {
       }
       remove(log.key);
       if (size == buckets.length) {
-        grow();
+        rehash(2 * buckets.length);
       }
       log.isKept = true;
       add(log);
       size++;
+      bans += log.bannedBy == null ? 0 : 1;
+      if (secret == 0 && length(log) > MOST_OF_A_BUCKET) {
+        secret = SECRET;
+        rehash(buckets.length);
+      }
+    }
+
+    private static int length(@Nullable UnitLog first) {
+      int length = 0;
+      for (UnitLog log = first; log != null; log = log.next) {
+        length++;
+      }
+      return length;
+    }
+
+    /** The logs of the fullest bucket, for tests. */
+    int longest() {
+      return Arrays.stream(buckets).mapToInt(LogTable::length).max().orElse(0);
     }
 
     private void add(UnitLog log) {
+      log.hash = hash(log.key);
       int bucket = bucket(log.hash);
       log.next = buckets[bucket];
       buckets[bucket] = log;
     }
 
-    private void grow() {
-      @Nullable UnitLog[] smaller = buckets;
-      buckets = new UnitLog[2 * smaller.length];
-      for (UnitLog first : smaller) {
+    private void rehash(int length) {
+      @Nullable UnitLog[] before = buckets;
+      buckets = new UnitLog[length];
+      for (UnitLog first : before) {
         UnitLog log = first;
         while (log != null) {
           UnitLog rest = log.next;
@@ -442,6 +490,7 @@ final class UnitLog {
       }
       removed.isKept = false;
       size--;
+      bans -= removed.bannedBy == null ? 0 : 1;
     }
 
     /** Inspects some buckets, and removes the logs that have expired. */
@@ -458,6 +507,7 @@ final class UnitLog {
     void clear() {
       buckets = new UnitLog[SMALLEST];
       size = 0;
+      bans = 0;
     }
   }
 }

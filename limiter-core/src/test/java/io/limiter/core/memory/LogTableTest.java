@@ -138,4 +138,29 @@ class LogTableTest {
       }
     }
   }
+
+  /** Keys with one hash, as "Aa" and "BB" are: they would be one chain. */
+  @Test
+  void keysThatWereChosenForTheirHashesAreFoundAsFast() {
+    LogTable flooded = table(10_000);
+    for (int i = 0; i < 4_096; i++) {
+      flooded.keep(new UnitLog(flooded, chosen(i)), 0);
+    }
+    assertThat(chosen(0)).hasSameHashCodeAs(chosen(4_095));
+    assertThat(flooded.size()).isEqualTo(4_096);
+    assertThat(flooded.longest()).isLessThan(32);
+    for (int i = 0; i < 4_096; i++) {
+      assertThat(flooded.peek(chosen(i))).isNotNull();
+      flooded.remove(chosen(i));
+    }
+    assertThat(flooded.size()).isZero();
+  }
+
+  private static StateKey chosen(int bits) {
+    StringBuilder tag = new StringBuilder();
+    for (int bit = 0; bit < 12; bit++) {
+      tag.append((bits >> bit & 1) == 0 ? "Aa" : "BB");
+    }
+    return new StateKey(tag.toString(), "r");
+  }
 }

@@ -313,4 +313,28 @@ class MemoryStoreBoundsTest {
     }
     return store;
   }
+
+  @Test
+  void inAFullStoreAKnownSubjectIsBannedAllTheSame() {
+    MemoryStore store = store(4);
+    Policy policy =
+        Policy.of("banning", FixedWindowRule.of(2, SECOND))
+            .withBan(BanRule.of(2, MINUTE, Duration.ofHours(1)));
+    for (int i = 0; i < 4; i++) {
+      acquire(store, stranger(policy, i));
+    }
+    for (int i = 0; i < 4; i++) {
+      acquire(store, stranger(policy, i).withCost(3));
+      assertThat(acquire(store, stranger(policy, i).withCost(3)).ban())
+          .contains(Duration.ofHours(1));
+    }
+    clock += 10_000_000;
+    for (int i = 0; i < 9; i++) {
+      acquire(store, call("flood " + i, TWICE));
+    }
+    for (int i = 0; i < 4; i++) {
+      assertThat(outcome(store, stranger(policy, i))).isEqualTo(Outcome.BANNED);
+    }
+    assertThat(store.subjects()).isEqualTo(8);
+  }
 }
