@@ -201,7 +201,7 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
                         name,
                         String.join(", ", rules.stream().map(Rule::name).distinct().toList())));
           }
-          named.forEach(rule -> requireAdmits(rule.withCount(count), costs.get(rule)));
+          named.forEach(rule -> requireAdmits(rule.withCount(count), costs.getOrDefault(rule, 1)));
         });
     return change(subject, counts, time);
   }
