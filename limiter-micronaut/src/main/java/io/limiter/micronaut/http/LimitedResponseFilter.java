@@ -45,12 +45,15 @@ public final class LimitedResponseFilter
     implements ApplicationEventListener<HttpRequestTerminatedEvent> {
 
   /**
-   * Outside of the gate, before and after security: only filters up to one that fails see the
-   * response.
+   * The order of the header fields of responses that are no denials: outside of the gate, before
+   * and after security.
    */
   public static final int ORDER = GateFilter.ORDER_BEFORE_SECURITY - 10;
 
   private static final Logger LOG = LoggerFactory.getLogger(LimitedResponseFilter.class);
+
+  private static final CompletionStage<Optional<MutableHttpResponse<?>>> UNCHANGED =
+      CompletableFuture.completedFuture(Optional.empty());
 
   /** The most nested causes that are searched for a denial. */
   private static final int MAX_CAUSES = 8;
@@ -76,13 +79,15 @@ public final class LimitedResponseFilter
   }
 
   /**
-   * The outermost filter. It writes the header fields of a denial, once, whether a route was denied
-   * or a bean behind it, and whatever made the response: an {@code @Error} method of the
-   * application need not know the fields, and a filter may allow every response to be stored.
+   * The outermost filter, which has the response that the client gets, whatever filters and
+   * handlers have made of it. It writes the header fields of a denial, once, whether a route was
+   * denied or a bean behind it: an {@code @Error} method of the application need not know the
+   * fields, and a filter may allow every response to be stored. And it completes the call.
    */
   @ResponseFilter
   @Order(Ordered.HIGHEST_PRECEDENCE)
-  void answer(HttpRequest<?> request, MutableHttpResponse<?> response) {
+  CompletionStage<Optional<MutableHttpResponse<?>>> answer(
+      HttpRequest<?> request, MutableHttpResponse<?> response) {
     Optional<LimitDeniedException> denial = denial(response);
     Optional<LimitedCall> decided = LimitedCall.of(request);
     if (denial.isPresent()) {
@@ -92,6 +97,7 @@ public final class LimitedResponseFilter
       writeDenial(decided.get().verdict(), response);
     }
     LimitedCall.answered(request); // of any route: it may have begun limited calls that continue
+    return decided.isEmpty() ? UNCHANGED : complete(decided.get(), request, response);
   }
 
   /** The denial that this response was made of. */
@@ -135,25 +141,33 @@ public final class LimitedResponseFilter
         broken);
   }
 
+  /** Writes the header fields of a response that is no denial, for the filters that follow. */
   @ResponseFilter
   @Order(ORDER)
-  CompletionStage<MutableHttpResponse<?>> respond(
+  CompletionStage<Optional<MutableHttpResponse<?>>> respond(
       HttpRequest<?> request, MutableHttpResponse<?> response) {
     HeldClaim held = held(request);
-    return held == null
-        ? complete(request, response)
-        : replays.keep(held, request, response).thenCompose(kept -> complete(request, kept));
+    if (held == null) {
+      state(request, response);
+      return UNCHANGED;
+    }
+    return replays
+        .keep(held, request, response)
+        .thenApply(
+            kept -> {
+              state(request, kept);
+              return Optional.empty();
+            });
   }
 
   private static @Nullable HeldClaim held(HttpRequest<?> request) {
     return request.getAttribute(Replays.CLAIM).orElse(null) instanceof HeldClaim held ? held : null;
   }
 
-  private CompletionStage<MutableHttpResponse<?>> complete(
-      HttpRequest<?> request, MutableHttpResponse<?> response) {
+  private void state(HttpRequest<?> request, MutableHttpResponse<?> response) {
     Optional<LimitedCall> decided = LimitedCall.of(request);
     if (decided.isEmpty()) {
-      return CompletableFuture.completedFuture(response);
+      return;
     }
     if (decided.get().countsUsers()) {
       users.answered(request);
@@ -162,18 +176,22 @@ public final class LimitedResponseFilter
     if (!decided.get().isDenied() && denial(response).isEmpty()) {
       write(decided.get().stated(), response);
     }
-    Optional<LimitedCall> completed = decided.get().completedByResponse();
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> complete(
+      LimitedCall decided, HttpRequest<?> request, MutableHttpResponse<?> response) {
+    Optional<LimitedCall> completed = decided.completedByResponse();
     if (completed.isEmpty() || completed.get().isOver()) {
-      return CompletableFuture.completedFuture(response);
+      return UNCHANGED;
     }
     LimitedCall call = completed.get();
     if (response.body() instanceof Publisher<?> stream) {
-      return CompletableFuture.completedFuture(
-          response.body(completedByStream(call, response.code(), stream, request)));
+      response.body(completedByStream(call, response.code(), stream, request));
+      return UNCHANGED;
     }
     boolean written = !call.dependsOnStatus() || EncodedBody.encode(request, response, writers);
     int status = written ? response.code() : HttpStatus.INTERNAL_SERVER_ERROR.getCode();
-    return back(call.on(new Event.Answered(status)), request).thenApply(done -> response);
+    return back(call.on(new Event.Answered(status)), request).thenApply(done -> Optional.empty());
   }
 
   /**

@@ -237,6 +237,11 @@ abstract class OutcomeTableRoutes {
     return HttpResponse.<String>unauthorized().body("local");
   }
 
+  @Error(status = HttpStatus.I_AM_A_TEAPOT)
+  HttpResponse<String> teapot() {
+    return HttpResponse.<String>unauthorized().body("teapot");
+  }
+
   @Get("/void")
   void nothing(@QueryValue Way way) {
     way.pass();

@@ -86,21 +86,35 @@ class OutcomeTableTest extends WithAndWithoutGate {
     }
   }
 
-  /** What the client of a call saw, and what the next call of the same caller finds. */
-  private record Seen(int status, long failures, long successes, boolean released) {}
-
   private Seen seen(String routes, Kind kind, String way) {
-    String path = "/table/" + routes + "/" + kind.path() + "?way=";
-    HttpResponse<String> first = server.get(path + way, StatedCallers.ADDRESS, caller);
-    HttpResponse<String> next = server.get(path + Way.OK, StatedCallers.ADDRESS, caller);
-    boolean released = next.statusCode() != 409;
-    assertThat(next.statusCode()).isIn(200, 201, 202, 409);
-    int own = released ? 1 : 0; // a duplicate takes nothing
-    return new Seen(
-        first.statusCode(),
-        RULE - own - remaining(next, "failures"),
-        RULE - own - remaining(next, "successes"),
-        released);
+    return Seen.of(
+        server,
+        "/table/" + routes + "/" + kind.path() + "?way=",
+        way,
+        StatedCallers.ADDRESS,
+        caller);
+  }
+
+  /** What the client of a call saw, and what the next call of the same caller finds. */
+  record Seen(int status, long failures, long successes, boolean released) {
+
+    /**
+     * Calls twice, the second time without {@linkplain FilteredOutcomesTest filters}.
+     *
+     * @param headers of both calls; the first two state the caller
+     */
+    static Seen of(TestServer server, String path, String way, String... headers) {
+      HttpResponse<String> first = server.get(path + way, headers);
+      HttpResponse<String> next = server.get(path + Way.OK, Arrays.copyOf(headers, 2));
+      boolean released = next.statusCode() != 409;
+      assertThat(next.statusCode()).isIn(200, 201, 202, 409);
+      int own = released ? 1 : 0; // a duplicate takes nothing
+      return new Seen(
+          first.statusCode(),
+          RULE - own - remaining(next, "failures"),
+          RULE - own - remaining(next, "successes"),
+          released);
+    }
   }
 
   private static long remaining(HttpResponse<String> answer, String rule) {
