@@ -472,7 +472,7 @@ public final class LeaseStore extends DelegatingStore {
       CompletionStage<Grant> asked;
       try {
         asked = store.lease(request, stack.lease());
-      } catch (RuntimeException failed) { // of a custom store; its decisions report the failure
+      } catch (Throwable failed) { // of a custom store; its decisions report the failure
         ended(nowNanos);
         return;
       }

@@ -213,7 +213,7 @@ public final class FallbackStore extends DelegatingStore {
             "%s returned null: let decide() return a stage".formatted(store.getClass().getName()));
       }
       return verdict;
-    } catch (RuntimeException thrown) {
+    } catch (Throwable thrown) {
       return CompletableFuture.failedFuture(thrown);
     }
   }

@@ -9,6 +9,7 @@ import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.store.Mode;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 
@@ -120,8 +121,9 @@ final class CustomCell extends Cell {
 
     private CustomAlgorithm.Evaluation ask(int cost, double @Nullable [] state) {
       try {
-        return rule.algorithm().read((double) nowMicros, cost, rule, state);
-      } catch (RuntimeException broken) {
+        return Objects.requireNonNull(
+            rule.algorithm().read((double) nowMicros, cost, rule, state), "it returned null");
+      } catch (Throwable broken) { // also an Error of the application's
         throw failure("failed", broken);
       }
     }
@@ -151,7 +153,7 @@ final class CustomCell extends Cell {
       return state;
     }
 
-    private StoreException failure(String what, @Nullable RuntimeException cause) {
+    private StoreException failure(String what, @Nullable Throwable cause) {
       return new StoreException(
           FailureReason.ERROR,
           "The algorithm '%s' of the rule '%s' %s"

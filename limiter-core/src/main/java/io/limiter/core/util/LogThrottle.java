@@ -74,11 +74,17 @@ public final class LogThrottle {
 
   /**
    * Counts a failure of a part that is replaced by something else, and logs it with the stack trace
-   * if a message is due.
+   * if a message is due. An exception or an error of any kind is such a failure: a part may be the
+   * application's, and lack a class. Errors of the process, such as an OutOfMemoryError, are none.
    *
    * @param instead which part has failed, and what is done instead
+   * @throws VirtualMachineError the failure, unless it is a StackOverflowError, which ends with the
+   *     part
    */
   public void report(Logger log, String instead, Throwable failure) {
+    if (failure instanceof VirtualMachineError fatal && !(fatal instanceof StackOverflowError)) {
+      throw fatal;
+    }
     long times = count();
     if (times > 0) {
       log.error("{}. Occurrences since the last message: {}", instead, times, failure);

@@ -29,6 +29,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -146,9 +147,19 @@ class MemoryStoreTest implements LimitStoreContract {
             new CustomAlgorithm.Evaluation(9, 1, 1, new double[2]),
             new CustomAlgorithm.Evaluation(9, 1, 1, new double[] {Double.POSITIVE_INFINITY}),
             new CustomAlgorithm.Evaluation(0, Double.NaN, 1, new double[1]))) {
-      assertFails(call(rule(9, MINUTE), CustomRule.of(new Answering(wrong), 5, MINUTE)));
+      assertFails(call(rule(9, MINUTE), CustomRule.of(new Answering(() -> wrong), 5, MINUTE)));
     }
-    assertFails(call(rule(9, MINUTE), CustomRule.of(new Answering(null), 5, MINUTE)));
+    for (Supplier<CustomAlgorithm.Evaluation> broken :
+        List.<Supplier<CustomAlgorithm.Evaluation>>of(
+            () -> null,
+            () -> {
+              throw new ArithmeticException("a mistake");
+            },
+            () -> {
+              throw new NoClassDefFoundError("a mistake");
+            })) {
+      assertFails(call(rule(9, MINUTE), CustomRule.of(new Answering(broken), 5, MINUTE)));
+    }
     assertThat(store.subjects()).isZero();
   }
 
@@ -160,8 +171,7 @@ class MemoryStoreTest implements LimitStoreContract {
         .withMessageContaining("The algorithm 'answering' of the rule '5-per-60s' ");
   }
 
-  /** An algorithm that always returns one answer, or none. */
-  private record Answering(Evaluation answer) implements CustomAlgorithm {
+  private record Answering(Supplier<Evaluation> answer) implements CustomAlgorithm {
     @Override
     public String name() {
       return "answering";
@@ -174,10 +184,7 @@ class MemoryStoreTest implements LimitStoreContract {
 
     @Override
     public Evaluation read(double now, double cost, CustomRule rule, double[] state) {
-      if (answer == null) {
-        throw new ArithmeticException("a mistake");
-      }
-      return answer;
+      return answer.get();
     }
 
     @Override

@@ -41,6 +41,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.helpers.NOPLogger;
 
 class FallbackStoreTest {
@@ -192,10 +193,11 @@ class FallbackStoreTest {
     assertThatThrownBy(this::acquire).hasRootCauseMessage("fallback");
   }
 
-  @Test
-  void aFallbackThatThrowsLeavesNoCallWaiting() {
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aFallbackThatThrowsLeavesNoCallWaiting(boolean error) {
     first.failure = new StoreException(FailureReason.TIMEOUT, "store", null);
-    second.thrown = new IllegalStateException("a defect");
+    second.thrown = error ? new AssertionError("a defect") : new IllegalStateException("a defect");
 
     assertThat(store.decide(CALL, Mode.ACQUIRE))
         .failsWithin(Duration.ofSeconds(5))
@@ -353,7 +355,7 @@ class FallbackStoreTest {
 
     private final MemoryStore memory = new MemoryStore();
     RuntimeException failure;
-    RuntimeException thrown;
+    Throwable thrown;
     Verdict verdict;
     boolean givesNull;
     boolean derived;
@@ -363,6 +365,11 @@ class FallbackStoreTest {
     /** Delays what it does to keys. */
     CompletableFuture<Void> change = CompletableFuture.completedFuture(null);
 
+    @SuppressWarnings("unchecked")
+    private static <T extends Throwable> T asItIs(Throwable failure) throws T {
+      throw (T) failure;
+    }
+
     long remaining() {
       return memory.decide(CALL, Mode.PEEK).toCompletableFuture().join().rules().get(0).remaining();
     }
@@ -371,7 +378,7 @@ class FallbackStoreTest {
     public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
       meanwhile.run();
       if (thrown != null) {
-        throw thrown;
+        throw Breakable.<RuntimeException>asItIs(thrown);
       }
       if (givesNull) {
         return CompletableFuture.completedFuture(null);
@@ -410,7 +417,7 @@ class FallbackStoreTest {
     public void close() {
       closed = true;
       if (thrown != null) {
-        throw thrown;
+        throw Breakable.<RuntimeException>asItIs(thrown);
       }
     }
   }

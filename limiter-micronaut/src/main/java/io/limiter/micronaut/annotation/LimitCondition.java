@@ -18,7 +18,7 @@ import io.micronaut.http.HttpRequest;
  * }</pre>
  *
  * <p>It is called for every call, mostly on the request's event loop, so it must not block. If it
- * throws an exception, the call is limited, and the exception is logged.
+ * throws, which is logged, the call is limited.
  */
 @FunctionalInterface
 public interface LimitCondition {

@@ -311,7 +311,7 @@ public final class LimitedCall {
   CompletionStage<?> renewPermits() {
     try {
       return verdict.reservation().renewPermits();
-    } catch (RuntimeException broken) { // a reservation may be the application's
+    } catch (Throwable broken) { // a reservation may be the application's
       return CompletableFuture.failedFuture(broken);
     }
   }
@@ -551,7 +551,7 @@ public final class LimitedCall {
     CompletionStage<Long> stage;
     try {
       stage = action.get();
-    } catch (RuntimeException broken) { // a reservation may be the application's
+    } catch (Throwable broken) { // a reservation may be the application's
       FAILURES.report(LOG, loss, broken);
       return DONE;
     }

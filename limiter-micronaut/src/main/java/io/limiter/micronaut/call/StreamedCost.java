@@ -248,7 +248,7 @@ public final class StreamedCost {
     }
     try {
       return store.decide(new LimitRequest(plan.policy(), more, Optional.empty()), mode);
-    } catch (RuntimeException broken) { // a store may be the application's
+    } catch (Throwable broken) { // a store may be the application's
       return CompletableFuture.failedFuture(broken);
     }
   }

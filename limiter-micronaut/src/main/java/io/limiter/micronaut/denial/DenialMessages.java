@@ -27,6 +27,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.ResourceBundle;
 import java.util.Set;
@@ -159,11 +160,35 @@ public class DenialMessages {
       return (constant ? texts.get(lookup) : lookUp(lookup))
           .map(text -> format(text, source, language, arguments))
           .orElse(otherwise);
-    } catch (RuntimeException broken) {
+    } catch (Throwable broken) {
       failures.report(log, "A MessageSource has failed, so the default message is used", broken);
       return find(key(otherwise), shipped, language)
           .map(text -> format(text, shipped, language, arguments))
           .orElse(otherwise);
+    }
+  }
+
+  /**
+   * {@linkplain #render Renders} the message of a response with this status: its reason phrase if
+   * that fails, which may be code of the application.
+   */
+  @Internal
+  public final String render(
+      int status,
+      String message,
+      String otherwise,
+      HttpRequest<?> request,
+      Supplier<Map<String, Object>> arguments) {
+    try {
+      return Objects.requireNonNull(
+          render(message, otherwise, request, arguments), "it returned null: let it return a text");
+    } catch (Throwable broken) {
+      failures.report(
+          log,
+          "%s has failed, so the message of denials is the reason phrase of their status"
+              .formatted(getClass().getName()),
+          broken);
+      return Denial.title(status);
     }
   }
 
@@ -227,6 +252,9 @@ public class DenialMessages {
           : resolved;
     } catch (RuntimeException e) {
       // Micronaut fails for an Accept-Language such as ";", which must not cause a 500.
+      return usual;
+    } catch (Throwable broken) {
+      failures.report(log, "A LocaleResolver has failed, so the default language is used", broken);
       return usual;
     }
   }

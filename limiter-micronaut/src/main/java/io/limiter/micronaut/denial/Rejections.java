@@ -41,15 +41,16 @@ public final class Rejections {
    */
   public MutableHttpResponse<?> badRequest(
       HttpRequest<?> request, InvalidCallException mistake, String message) {
+    HttpStatus status =
+        mistake instanceof ReusedIdempotencyKeyException
+            ? HttpStatus.UNPROCESSABLE_ENTITY
+            : HttpStatus.BAD_REQUEST;
     return respond(
         new Rejection.Plain(
             request,
-            (mistake instanceof ReusedIdempotencyKeyException
-                    ? HttpStatus.UNPROCESSABLE_ENTITY
-                    : HttpStatus.BAD_REQUEST)
-                .getCode(),
+            status.getCode(),
             mistake.code(),
-            render(message, message, request),
+            render(status.getCode(), message, message, request),
             Optional.of(mistake)));
   }
 
@@ -60,7 +61,8 @@ public final class Rejections {
    *     status that Micronaut names
    */
   public MutableHttpResponse<?> blocked(HttpRequest<?> request, BlockConfiguration block) {
-    String message = render(block.message(), BlockConfiguration.DEFAULT_MESSAGE, request);
+    String message =
+        render(block.status(), block.message(), BlockConfiguration.DEFAULT_MESSAGE, request);
     Optional<HttpStatus> named = Denial.named(block.status());
     if (body instanceof ApplicationBody && named.isPresent()) {
       throw new HttpStatusException(named.get(), message);
@@ -77,12 +79,13 @@ public final class Rejections {
    */
   public MutableHttpResponse<?> submission(HttpRequest<?> request, HttpStatus status, String code) {
     String key = "{limiter.%s}".formatted(code.replace('_', '-'));
-    String message = render(key, key, request);
+    String message = render(status.getCode(), key, key, request);
     return respond(new Rejection.Plain(request, status.getCode(), code, message, Optional.empty()));
   }
 
-  private String render(String message, String otherwise, HttpRequest<?> request) {
+  private String render(int status, String message, String otherwise, HttpRequest<?> request) {
     return messages.render(
+        status,
         message,
         otherwise,
         request,

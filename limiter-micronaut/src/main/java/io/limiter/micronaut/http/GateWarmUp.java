@@ -118,11 +118,8 @@ final class GateWarmUp implements WarmUpStep {
     MutableHttpResponse<?> response = denial.isPresent() ? denial.get() : HttpResponse.ok();
     return responses
         .respond(request, response)
-        .thenAccept(
-            answered -> {
-              responses.answer(request, answered);
-              responses.onApplicationEvent(new HttpRequestTerminatedEvent(request));
-            });
+        .thenCompose(stated -> responses.answer(request, response))
+        .thenAccept(ended -> responses.onApplicationEvent(new HttpRequestTerminatedEvent(request)));
   }
 
   /** A request that another store decides. */

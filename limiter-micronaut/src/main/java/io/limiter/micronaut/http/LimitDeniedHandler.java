@@ -70,7 +70,7 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
     try {
       return Objects.requireNonNull(
           body.write(denial, begun(denial)), "it returned null: let it return the response");
-    } catch (RuntimeException broken) {
+    } catch (Throwable broken) {
       failures.report(
           LOG,
           "%s has failed, so denials are sent without a body".formatted(body.getClass().getName()),
@@ -95,7 +95,13 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
     }
     Denial withoutMessage =
         new Denial(request, denied, text.status().orElseThrow(), text.code().orElseThrow(), "");
-    String message = render(text.message().orElseThrow(), ownMessage, withoutMessage);
+    String message =
+        messages.render(
+            withoutMessage.status(),
+            text.message().orElseThrow(),
+            ownMessage,
+            request,
+            () -> Denial.Value.arguments(withoutMessage));
     return new Denial(request, denied, withoutMessage.status(), withoutMessage.code(), message);
   }
 
@@ -103,26 +109,6 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
   private static boolean isTooCostly(Verdict verdict) {
     return verdict.tooCostly()
         && verdict.denying().filter(longest -> longest.rule().count() == 0).isEmpty();
-  }
-
-  /** The message; the title of the status, if the application's source of messages has failed. */
-  private String render(String message, String ownMessage, Denial withoutMessage) {
-    try {
-      return Objects.requireNonNull(
-          messages.render(
-              message,
-              ownMessage,
-              withoutMessage.request(),
-              () -> Denial.Value.arguments(withoutMessage)),
-          "it returned null: let it return a text");
-    } catch (RuntimeException broken) {
-      failures.report(
-          LOG,
-          "%s has failed, so the message of denials is the reason phrase of their status"
-              .formatted(messages.getClass().getName()),
-          broken);
-      return withoutMessage.title();
-    }
   }
 
   /**

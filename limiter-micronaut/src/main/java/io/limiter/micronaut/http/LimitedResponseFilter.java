@@ -12,12 +12,14 @@ import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
+import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
+import io.micronaut.http.codec.CodecException;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.exceptions.HttpStatusException;
 import io.micronaut.web.router.RouteAttributes;
@@ -91,10 +93,10 @@ public final class LimitedResponseFilter
     Optional<LimitDeniedException> denial = denial(response);
     Optional<LimitedCall> decided = LimitedCall.of(request);
     if (denial.isPresent()) {
-      writeDenial(denial.get().verdict(), response);
+      writeDenial(denial.get().verdict(), request, response);
     } else if (decided.isPresent() && decided.get().isDenied()) {
       // A filter may have replaced the response on which the exception was noted.
-      writeDenial(decided.get().verdict(), response);
+      writeDenial(decided.get().verdict(), request, response);
     }
     LimitedCall.answered(request); // of any route: it may have begun limited calls that continue
     return decided.isEmpty() ? UNCHANGED : complete(decided.get(), request, response);
@@ -113,14 +115,27 @@ public final class LimitedResponseFilter
   }
 
   /**
-   * Writes the header fields of a denial. The fields may be the application's, and are written
-   * last: the method has run by then, or the call is denied, and neither may become a 500.
+   * Writes the header fields of a denial, and encodes its body. Both may be the application's: the
+   * method has run by then, or the call is denied, and neither may become a 500.
    */
-  private void writeDenial(Verdict verdict, MutableHttpResponse<?> response) {
+  private void writeDenial(
+      Verdict verdict, HttpRequest<?> request, MutableHttpResponse<?> response) {
     try {
       fields.writeDenial(verdict, response);
-    } catch (RuntimeException broken) {
+    } catch (Throwable broken) {
       report(broken);
+    }
+    Object body = response.body();
+    if (body instanceof byte[] || body instanceof Publisher<?>) {
+      return;
+    }
+    try {
+      if (!EncodedBody.encode(request, response, writers)) {
+        throw new CodecException("A %s cannot be encoded".formatted(body.getClass().getName()));
+      }
+    } catch (Throwable broken) {
+      failures.report(LOG, "The body of denials has failed, so they are sent without it", broken);
+      response.body(null).getHeaders().remove(HttpHeaders.CONTENT_TYPE);
     }
   }
 
@@ -128,12 +143,12 @@ public final class LimitedResponseFilter
   private void write(Verdict verdict, MutableHttpResponse<?> response) {
     try {
       fields.write(verdict, response);
-    } catch (RuntimeException broken) {
+    } catch (Throwable broken) {
       report(broken);
     }
   }
 
-  private void report(RuntimeException broken) {
+  private void report(Throwable broken) {
     failures.report(
         LOG,
         "%s has failed, so responses are sent without its header fields"

@@ -76,7 +76,7 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
   private final AtomicReference<@Nullable LimitedCall> admittedAtGate;
   // Why its submission cannot be compared with others. Such a call must not enter its method, but
   // its rules count it: a caller could avoid its limit with such input otherwise.
-  private volatile @Nullable RuntimeException indigestible;
+  private volatile @Nullable Throwable indigestible;
   private volatile @Nullable LimitDeniedException denial;
   private volatile @Nullable LimitedCall early; // what the gate has decided of this call
 
@@ -262,7 +262,7 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
                   invocation.getArguments(),
                   invocation.getParameterValues(),
                   positions));
-    } catch (RuntimeException failure) {
+    } catch (Throwable failure) {
       indigestible = failure;
       return Optional.empty();
     }
@@ -298,11 +298,17 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
     if (isRoute()) {
       request().ifPresent(decided::atGuard);
     }
-    RuntimeException failure = indigestible;
+    Throwable failure = indigestible;
     if (failure != null && !decided.isDenied()) {
       decided.on(LimitedCall.Event.Plain.THREW); // it is counted, and its method is not entered
-      throw failure;
+      throw GuardedCall.<RuntimeException>asItIs(failure);
     }
+  }
+
+  /** A getter in another language may have thrown a checked exception. */
+  @SuppressWarnings("unchecked")
+  private static <T extends Throwable> T asItIs(Throwable failure) throws T {
+    throw (T) failure;
   }
 
   @Override

@@ -203,7 +203,7 @@ final class PolicyStatistics implements VerdictListener, DenialListener, StoreLi
     try {
       Subject subject = call.subject(source);
       return Optional.of(LogThrottle.oneLine(subject.kind() + ' ' + subject.value(), MAX_CLEAR));
-    } catch (RuntimeException unknown) {
+    } catch (Throwable unknown) {
       return Optional.empty();
     }
   }

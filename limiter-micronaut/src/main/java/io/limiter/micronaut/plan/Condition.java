@@ -40,15 +40,11 @@ public record Condition(String text, boolean needsArguments, Predicate<CallValue
   public boolean limits(CallValues call) {
     try {
       return test.test(call);
-    } catch (RuntimeException failure) {
-      long calls = Failures.THROTTLE.count();
-      if (calls > 0) {
-        Failures.LOG.warn(
-            "The condition {} failed, so the call is limited. Conditions that failed since the last message: {}",
-            text,
-            calls,
-            failure);
-      }
+    } catch (Throwable failure) {
+      Failures.THROTTLE.report(
+          Failures.LOG,
+          "condition = %s has failed, so its calls are limited".formatted(text),
+          failure);
       return true;
     }
   }

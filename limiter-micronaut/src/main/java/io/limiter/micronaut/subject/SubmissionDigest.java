@@ -254,7 +254,7 @@ public final class SubmissionDigest {
     for (Object property : bean.getBeanReadProperties()) {
       try {
         held.add(((BeanReadProperty<Object, ?>) property).get(value));
-      } catch (RuntimeException broken) {
+      } catch (Throwable broken) {
         // A cycle may be the reason of the failure, but is not depth.
       }
     }

@@ -57,7 +57,7 @@ public final class TierLookup {
     String caller;
     try {
       caller = caller(request);
-    } catch (RuntimeException failure) {
+    } catch (Throwable failure) {
       report(failure);
       return USUAL;
     }
@@ -127,7 +127,7 @@ public final class TierLookup {
     CompletionStage<String> asked;
     try {
       asked = tiers.of(request);
-    } catch (RuntimeException failure) {
+    } catch (Throwable failure) {
       fail(tier, failure);
       return tier;
     }
@@ -168,12 +168,6 @@ public final class TierLookup {
   }
 
   private void report(Throwable failure) {
-    long calls = throttle.count();
-    if (calls > 0) {
-      LOG.warn(
-          "The tier of a caller is unknown, so the default tier applies. Look-ups that failed since the last message: {}",
-          calls,
-          failure);
-    }
+    throttle.report(LOG, "The tier of a caller is unknown, so the default tier applies", failure);
   }
 }

@@ -46,6 +46,7 @@ class BrokenStoreTest {
   @ValueSource(
       strings = {
         "THROWS",
+        "THROWS_ERROR",
         "THROWS_STORE_EXCEPTION",
         "FAILS",
         "FAILS_LATE",
@@ -70,7 +71,15 @@ class BrokenStoreTest {
 
   /** The call was never made, so its key is free for another request. */
   @ParameterizedTest
-  @ValueSource(strings = {"THROWS", "FAILS", "FAILS_LATE", "NULL_VERDICT", "NULL_VERDICT_LATE"})
+  @ValueSource(
+      strings = {
+        "THROWS",
+        "THROWS_ERROR",
+        "FAILS",
+        "FAILS_LATE",
+        "NULL_VERDICT",
+        "NULL_VERDICT_LATE"
+      })
   void keysAreFreed(Flaw flaw) {
     try (TestServer server = start(flaw, false);
         LoggedWarnings warnings = LoggedWarnings.begin()) {
@@ -102,6 +111,7 @@ class BrokenStoreTest {
   /** What it does in place of deciding. */
   enum Flaw {
     THROWS("IllegalStateException: a defect"),
+    THROWS_ERROR("AssertionError: a defect"),
     THROWS_STORE_EXCEPTION("StoreException: away"),
     FAILS("StoreException: away"),
     FAILS_LATE("StoreException: away"),
@@ -121,6 +131,7 @@ class BrokenStoreTest {
       StoreException away = new StoreException(FailureReason.ERROR, "away", null);
       return switch (this) {
         case THROWS -> throw new IllegalStateException("a defect");
+        case THROWS_ERROR -> throw new AssertionError("a defect");
         case THROWS_STORE_EXCEPTION -> throw away;
         case FAILS -> CompletableFuture.failedFuture(away);
         case FAILS_LATE ->
