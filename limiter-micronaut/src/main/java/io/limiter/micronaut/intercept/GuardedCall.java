@@ -445,7 +445,7 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
           denied.verdict().outcome());
       return false;
     }
-    boolean later = denied.verdict().retryAfter().isPresent();
+    boolean later = !denied.verdict().tooCostly();
     boolean closed = threads().closeWebSocket(request(), later);
     if (closed) {
       LOG.debug(

@@ -167,7 +167,7 @@ public final class CallerThreads {
   /**
    * Closes the WebSocket that a request opened.
    *
-   * @param later whether the client may connect again later: closes with 1013, else with 1008
+   * @param later whether the same call may succeed later: closes with 1013, else with 1008
    * @return whether it is closed now
    */
   public boolean closeWebSocket(Optional<HttpRequest<?>> request, boolean later) {
@@ -318,7 +318,7 @@ public final class CallerThreads {
     /**
      * Closes the WebSocket that this request opened.
      *
-     * @param later whether the client may connect again later: closes with 1013, else with 1008
+     * @param later whether the same call may succeed later: closes with 1013, else with 1008
      * @return whether it is closed now; false if the request does not belong to this server or
      *     opened no WebSocket
      */

@@ -8,6 +8,9 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
+import io.limiter.micronaut.annotation.Algorithm;
+import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.exception.RateLimitExceededException;
@@ -132,6 +135,33 @@ class UpgradesTest {
     void message(String text) {}
   }
 
+  /** When its permit is free is unknown. */
+  @ServerWebSocket("/busy")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Busy {
+    @OnOpen
+    @RateRule(count = 1, algorithm = Algorithm.CONCURRENCY_LIMIT)
+    Mono<String> open() {
+      return Mono.never();
+    }
+
+    @OnMessage
+    void message(String text) {}
+  }
+
+  @ServerWebSocket("/same")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Same {
+    @OnOpen
+    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(by = DuplicateBy.CALLER))
+    Mono<String> open() {
+      return Mono.just("welcome");
+    }
+
+    @OnMessage
+    void message(String text) {}
+  }
+
   @ServerWebSocket("/seen")
   @Requires(property = "spec.name", value = SPEC)
   static class Seen {
@@ -177,6 +207,8 @@ class UpgradesTest {
     "sync, 1, 1013",
     "stage, 1, 1013",
     "flux, 1, 1013",
+    "busy, 1, 1013",
+    "same, 1, 1013",
     "costly?units=3, 0, 1008"
   })
   void aDenialIsOneLineAtDebugLevel(String path, int admitted, int status) {
