@@ -139,10 +139,13 @@ public final class LimitedResponseFilter
     }
   }
 
-  /** Writes the header fields of a response that is no denial, like {@link #writeDenial}. */
-  private void write(Verdict verdict, MutableHttpResponse<?> response) {
+  /** Writes the header fields of a response that is no denial; {@link #answer} those of one. */
+  private void write(Optional<LimitedCall> decided, MutableHttpResponse<?> response) {
+    if (decided.isEmpty() || decided.get().isDenied() || denial(response).isPresent()) {
+      return;
+    }
     try {
-      fields.write(verdict, response);
+      fields.write(decided.get().stated(), response);
     } catch (Throwable broken) {
       report(broken);
     }
@@ -181,15 +184,18 @@ public final class LimitedResponseFilter
 
   private void state(HttpRequest<?> request, MutableHttpResponse<?> response) {
     Optional<LimitedCall> decided = LimitedCall.of(request);
-    if (decided.isEmpty()) {
-      return;
-    }
-    if (decided.get().countsUsers()) {
+    if (decided.isPresent() && decided.get().countsUsers()) {
       users.answered(request);
     }
-    // The fields of a denial are written by answer() alone, also if its response was replaced.
-    if (!decided.get().isDenied() && denial(response).isEmpty()) {
-      write(decided.get().stated(), response);
+    write(decided, response);
+  }
+
+  /**
+   * Writes the header fields of an error that takes the place of the response that all filters saw.
+   */
+  void failedLate(HttpRequest<?> request, MutableHttpResponse<?> response) {
+    if (LimitedCall.isAnswered(request)) {
+      write(LimitedCall.of(request), response);
     }
   }
 

@@ -69,12 +69,16 @@ abstract class OutcomeTableRoutes {
     /** Whether it can return a status. */
     final boolean responds;
 
+    /** Whether it may fail when all filters have run. */
+    final boolean streams;
+
     Kind() {
       this(false);
     }
 
     Kind(boolean responds) {
       this.responds = responds;
+      this.streams = List.of("FLUX", "EVENTS", "JSON_STREAM", "RESPONSE_OF_FLUX").contains(name());
     }
 
     String path() {

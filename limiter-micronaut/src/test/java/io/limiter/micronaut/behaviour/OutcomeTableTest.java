@@ -64,6 +64,21 @@ class OutcomeTableTest extends WithAndWithoutGate {
         .isEqualTo(seen.status >= 500 || way.fails());
   }
 
+  /** Also an error that the server makes of it when all filters have run. */
+  @ParameterizedTest
+  @MethodSource("table")
+  void everyAnswerStatesItsLimitsOnce(Kind kind, Way way) {
+    HttpResponse<String> answer =
+        server.get("/table/usual/" + kind.path() + "?way=" + way, StatedCallers.ADDRESS, caller);
+
+    // The server makes its own response to such a stream, and nothing is asked about it.
+    boolean unseen = kind.streams && way.name().startsWith("STATUS_EXCEPTION");
+    assertThat(answer.headers().allValues("RateLimit")).hasSize(unseen ? 0 : 1);
+    if (!unseen) {
+      assertThat(field(answer, "RateLimit")).containsOnlyOnce("failures");
+    }
+  }
+
   @ParameterizedTest
   @MethodSource("table")
   void whereNothingReleasesEverySubmissionThatWasEnteredIsKept(Kind kind, Way way) {
