@@ -25,10 +25,12 @@ import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.util.LocaleResolver;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Error;
+import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Produces;
 import io.micronaut.http.server.exceptions.ExceptionHandler;
 import io.micronaut.http.server.exceptions.response.ErrorContext;
@@ -102,6 +104,21 @@ class DenialReplacementsTest {
     @Error(global = true)
     io.micronaut.http.HttpResponse<String> denied(RateLimitExceededException denied) {
       return io.micronaut.http.HttpResponse.<String>status(420, "Calm").body("global");
+    }
+  }
+
+  /** An error route of a status. */
+  @Controller
+  @Requires(property = REPLACED, value = "status")
+  static class StatusErrors {
+    @Get("/returned")
+    HttpStatus returned() {
+      return HttpStatus.TOO_MANY_REQUESTS;
+    }
+
+    @Error(global = true, status = HttpStatus.TOO_MANY_REQUESTS)
+    String tooMany() {
+      return "by status";
     }
   }
 
@@ -211,6 +228,19 @@ class DenialReplacementsTest {
       assertThat(second(server, "POST", "/denials/duplicate").statusCode())
           .as("which it does not handle")
           .isEqualTo(409);
+    }
+  }
+
+  /** It is for statuses that routes return; an exception has the route or handler of its type. */
+  @ParameterizedTest
+  @CsvSource({"/denials/limited", "/denials/message-by-argument?who=a"})
+  void anErrorRouteOfAStatusReceivesNoDenial(String path) {
+    try (TestServer server = start("status")) {
+      HttpResponse<String> denied = second(server, "GET", path);
+      assertThat(denied.statusCode()).isEqualTo(429);
+      assertThat(denied.body()).doesNotContain("by status");
+      DenialAnswersTest.assertHeaders(denied);
+      assertThat(server.get("/returned").body()).isEqualTo("by status");
     }
   }
 

@@ -12,7 +12,9 @@ import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.EachBean;
 import io.micronaut.context.annotation.Factory;
+import io.micronaut.context.annotation.Parameter;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.inject.qualifiers.Qualifiers;
@@ -59,6 +61,20 @@ class FactoryBeansTest {
             "whose rules, ban, lease or subject differ: make them the same, or use different keys");
   }
 
+  /** The limit is that of the method. An expression may count each bean by itself. */
+  @Test
+  void theBeansOfEachBeanShareALimitUnlessAnExpressionDistinguishesThem() {
+    Account first = context.getBean(Account.class, Qualifiers.byName("slow"));
+    Account second = context.getBean(Account.class, Qualifiers.byName("fast"));
+
+    first.shared();
+    assertThat(denied(second::shared)).containsExactly("1-per-60s");
+    first.own();
+    second.own();
+    assertThat(denied(first::own)).containsExactly("1-per-60s");
+    assertThat(denied(second::own)).containsExactly("1-per-60s");
+  }
+
   private static List<String> denied(Runnable call) {
     try {
       call.run();
@@ -74,6 +90,27 @@ class FactoryBeansTest {
 
     @NoRateLimit
     public void free() {}
+  }
+
+  @EachBean(Port.class)
+  @Requires(property = "spec.name", value = SPEC)
+  static class Account {
+
+    private final String name;
+
+    Account(@Parameter String name) {
+      this.name = name;
+    }
+
+    public String getName() {
+      return name;
+    }
+
+    @RateRule(count = 1, time = 60, limitType = LimitType.GLOBAL)
+    void shared() {}
+
+    @RateLimiter(subject = "#{this.name}", rules = @RateRule(count = 1, time = 60))
+    void own() {}
   }
 
   interface Port {
