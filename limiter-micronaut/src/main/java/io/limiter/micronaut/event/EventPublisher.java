@@ -366,9 +366,13 @@ public final class EventPublisher implements DenialListener, WarningListener, No
       Object next = queue.remove(); // there is one: it is counted after it is added
       try {
         publish(next);
-      } catch (Throwable failure) { // of a listener; the others still run
-        if (context.isRunning()) { // else it has stopped meanwhile, and finds no listeners
-          failures.report(LOG, "A listener has failed for an event of the limiter", failure);
+      } catch (Throwable failure) { // of a listener; the others still run, whatever it is
+        long times = context.isRunning() ? failures.count() : 0; // one that stops has no listeners
+        if (times > 0) {
+          LOG.error(
+              "A listener has failed for an event of the limiter. Occurrences since the last message: {}",
+              times,
+              failure);
         }
       }
     } while (waiting.decrementAndGet() > 0);

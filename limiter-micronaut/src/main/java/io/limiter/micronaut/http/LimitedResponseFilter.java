@@ -126,7 +126,7 @@ public final class LimitedResponseFilter
       report(broken);
     }
     Object body = response.body();
-    if (body instanceof byte[] || body instanceof Publisher<?>) {
+    if (body == null || body instanceof byte[] || body instanceof Publisher<?>) {
       return;
     }
     try {

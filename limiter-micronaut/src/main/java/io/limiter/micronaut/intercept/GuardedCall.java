@@ -301,13 +301,13 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
     Throwable failure = indigestible;
     if (failure != null && !decided.isDenied()) {
       decided.on(LimitedCall.Event.Plain.THREW); // it is counted, and its method is not entered
-      throw GuardedCall.<RuntimeException>asItIs(failure);
+      GuardedCall.<RuntimeException>rethrow(failure);
     }
   }
 
   /** A getter in another language may have thrown a checked exception. */
   @SuppressWarnings("unchecked")
-  private static <T extends Throwable> T asItIs(Throwable failure) throws T {
+  private static <T extends Throwable> void rethrow(Throwable failure) throws T {
     throw (T) failure;
   }
 

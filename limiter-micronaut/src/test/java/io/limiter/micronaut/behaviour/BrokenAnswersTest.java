@@ -75,6 +75,7 @@ class BrokenAnswersTest {
 
       assertDenied(denied);
       assertThat(denied.body()).contains("\"errors\":[{\"message\":\"Too Many Requests\"}]");
+      assertThat(server.get("/denials/message-by-argument?who=").statusCode()).isEqualTo(400);
       assertLoggedOnce(
           "has failed, so the message of denials is the reason phrase of their status");
     }

@@ -166,8 +166,8 @@ class FilteredOutcomesTest extends WithAndWithoutGate {
 
   @ServerFilter("/table/**")
   @Requires(property = ORDER)
-  static class Void extends Changing {
-    Void(@Property(name = ORDER) int order) {
+  static class Mutating extends Changing {
+    Mutating(@Property(name = ORDER) int order) {
       super(Kind.CHANGING, order);
     }
 
