@@ -15,6 +15,8 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
 import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.Order;
+import io.micronaut.core.order.Ordered;
 import io.micronaut.test.context.TestContext;
 import io.micronaut.test.context.TestExecutionListener;
 import jakarta.inject.Singleton;
@@ -35,8 +37,8 @@ final class LimitTestBeans {
   @Singleton
   @Requires(property = LimitTestProperties.STORE, value = "memory")
   @Replaces(value = LimitStore.class, factory = LimitStoreFactory.class)
-  TestStore.Driven store(MemoryConfiguration memory, TestClock clock) {
-    return new TestStore.Driven(memory.maxSubjects(), clock);
+  TestStore.Memory store(MemoryConfiguration memory, TestClock clock) {
+    return new TestStore.Memory(memory.maxSubjects(), clock);
   }
 
   @Singleton
@@ -49,28 +51,49 @@ final class LimitTestBeans {
       return ours;
     }
     throw new ConfigurationException(
-        "A bean of %s replaces the store of @LimitTest: exclude it from this test, for example with @Requires(missingProperty = \"%s\")"
-            .formatted(store.getClass().getName(), LimitTestProperties.STORE));
+        "%s stands in front of the store of @LimitTest: give the BeanCreatedEventListener that creates it an order before Ordered.LOWEST_PRECEDENCE"
+            .formatted(store.getClass().getName()));
   }
 
-  /** Wraps the store over Redis. */
+  /** In front of all that the application and the limiter put before the store. */
   @Singleton
-  @Requires(property = LimitTestProperties.STORE, value = "redis")
-  static final class SharedStore implements BeanCreatedEventListener<LimitStore> {
+  @Order(Ordered.LOWEST_PRECEDENCE)
+  @Requires(property = LimitTestProperties.STORE)
+  static final class InFront implements BeanCreatedEventListener<LimitStore> {
 
     private final BeanContext context;
+    private final TestClock clock;
+    private final boolean inMemory;
 
-    SharedStore(BeanContext context) {
+    InFront(
+        BeanContext context,
+        TestClock clock,
+        @Property(name = LimitTestProperties.STORE) String store) {
       this.context = context;
+      this.clock = clock;
+      this.inMemory = store.equals("memory");
     }
 
     @Override
     public LimitStore onCreated(BeanCreatedEvent<LimitStore> created) {
+      if (inMemory) {
+        return inMemory(created);
+      }
       if (!context.containsBean(ConnectionSource.class)) {
         throw new ConfigurationException(
             "@LimitTest(store = REDIS), but neither redis.uri nor redis.uris is set: set one in application-test.yml, or implement TestPropertyProvider in the test");
       }
       return new TestStore.Shared(created.getBean());
+    }
+
+    private LimitStore inMemory(BeanCreatedEvent<LimitStore> created) {
+      Class<?> bean = created.getBeanDefinition().getBeanType();
+      if (bean != TestStore.Memory.class) {
+        throw new ConfigurationException(
+            "A bean of %s replaces the store of @LimitTest: exclude it from this test, for example with @Requires(missingProperty = \"%s\")"
+                .formatted(bean.getName(), LimitTestProperties.STORE));
+      }
+      return new TestStore.Driven(created.getBean(), clock);
     }
   }
 

@@ -30,6 +30,7 @@ public final class TestClock {
 
   private final boolean driven;
   private final AtomicLong micros = new AtomicLong(START_MICROS);
+  private volatile Runnable restarted = () -> {};
 
   /**
    * @param driven whether the store uses it
@@ -105,6 +106,11 @@ public final class TestClock {
 
   void restart() {
     micros.set(START_MICROS);
+    restarted.run();
+  }
+
+  void onRestart(Runnable action) {
+    restarted = action;
   }
 
   private void requireDriven() {

@@ -7,6 +7,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.LimitStore.KnownUse;
 import io.limiter.core.store.Mode;
@@ -23,19 +24,23 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** The store of a test: it can forget everything, and remembers the latest denial. */
-abstract sealed class TestStore implements LimitStore {
+/**
+ * The store of a test, in front of all others: it can forget everything, and remembers the latest
+ * denial.
+ */
+abstract sealed class TestStore extends DelegatingStore {
 
   private final AtomicLong decisions = new AtomicLong();
   private volatile @Nullable ForcedDenial latest;
+
+  private TestStore(LimitStore store) {
+    super(store);
+  }
 
   /**
    * @param number the number of the decision
    */
   private record ForcedDenial(long number, Verdict verdict) {}
-
-  /** The store that decides now. */
-  abstract LimitStore store();
 
   /** Forgets all counts. */
   abstract void forget();
@@ -56,9 +61,9 @@ abstract sealed class TestStore implements LimitStore {
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     if (mode != Mode.ACQUIRE) {
-      return store().decide(request, mode);
+      return store.decide(request, mode);
     }
-    return store()
+    return store
         .decide(request, mode)
         .thenApply(
             verdict -> {
@@ -70,44 +75,54 @@ abstract sealed class TestStore implements LimitStore {
             });
   }
 
-  @Override
-  public void adopt(Charge charge, KnownUse known) {
-    store().adopt(charge, known);
-  }
-
-  @Override
-  public CompletionStage<Void> reset(Collection<StateKey> keys) {
-    return store().reset(keys);
-  }
-
-  @Override
-  public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
-    return store().liftBans(keys);
-  }
-
   /** Memory on a clock that the test drives. */
   static final class Driven extends TestStore {
 
-    private final int maxSubjects;
     private final TestClock clock;
-    private volatile LimitStore memory;
 
-    Driven(int maxSubjects, TestClock clock) {
-      this.maxSubjects = maxSubjects;
+    /**
+     * @param store decides by a {@link Memory} of this clock
+     */
+    Driven(LimitStore store, TestClock clock) {
+      super(store);
       this.clock = clock;
-      this.memory = new MemoryStore(maxSubjects, clock::micros);
     }
 
-    @Override
-    LimitStore store() {
-      return memory;
-    }
-
-    /** Calls of the last test that are still running end on the store that admitted them. */
     @Override
     void forget() {
       clock.restart();
+    }
+  }
+
+  /** Begins empty whenever its clock restarts. */
+  static final class Memory implements LimitStore {
+
+    private volatile LimitStore memory;
+
+    /** Calls of the last test that are still running end on the store that admitted them. */
+    Memory(int maxSubjects, TestClock clock) {
       memory = new MemoryStore(maxSubjects, clock::micros);
+      clock.onRestart(() -> memory = new MemoryStore(maxSubjects, clock::micros));
+    }
+
+    @Override
+    public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
+      return memory.decide(request, mode);
+    }
+
+    @Override
+    public void adopt(Charge charge, KnownUse known) {
+      memory.adopt(charge, known);
+    }
+
+    @Override
+    public CompletionStage<Void> reset(Collection<StateKey> keys) {
+      return memory.reset(keys);
+    }
+
+    @Override
+    public CompletionStage<Void> liftBans(Collection<StateKey> keys) {
+      return memory.liftBans(keys);
     }
 
     /** Does nothing, as in production: the server decides its pending calls while it stops. */
@@ -126,16 +141,10 @@ abstract sealed class TestStore implements LimitStore {
     /** Never counted: forgetting it shows that the store answers. */
     private static final StateKey PROBE = StateKey.of("limiter-test", Subject.global());
 
-    private final LimitStore store;
     private final Set<StateKey> used = ConcurrentHashMap.newKeySet(); // of one test
 
     Shared(LimitStore store) {
-      this.store = store;
-    }
-
-    @Override
-    LimitStore store() {
-      return store;
+      super(store);
     }
 
     @Override
@@ -168,11 +177,6 @@ abstract sealed class TestStore implements LimitStore {
             "Redis does not answer, so the counts of the last test cannot be deleted: check that the Redis of redis.uri is running",
             e);
       }
-    }
-
-    @Override
-    public void close() {
-      store.close();
     }
   }
 }
