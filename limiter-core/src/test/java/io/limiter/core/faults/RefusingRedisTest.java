@@ -86,7 +86,7 @@ class RefusingRedisTest {
   void aRedisThatIsLoadingDecidesNothing(@TempDir Path directory) {
     try (FaultBench bench =
         FaultBench.start(
-            "--dir", directory.toString(), "--rdbcompression", "no", "--key-load-delay", "300")) {
+            "--dir", directory.toString(), "--rdbcompression", "no", "--key-load-delay", "900")) {
       bench.ask(CALL);
       bench.admin(
           redis ->

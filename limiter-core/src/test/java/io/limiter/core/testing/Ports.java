@@ -2,8 +2,12 @@
 package io.limiter.core.testing;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.HashSet;
 import java.util.Random;
 import java.util.Set;
@@ -26,18 +30,41 @@ public final class Ports {
   private static final Random RANDOM = new Random();
   private static final Set<Integer> GIVEN = new HashSet<>();
 
+  /** Each port that a process has is a byte of this file that it has locked. */
+  private static final FileChannel CLAIMS = claims();
+
   private Ports() {}
 
   /** A free port whose Cluster bus port is free, too. */
   public static synchronized int free() {
     for (int attempt = 0; attempt < 10_000; attempt++) {
       int port = RANDOM.nextInt(FIRST, LAST + 1);
-      if (!GIVEN.contains(port) && isFree(port) && isFree(port + BUS)) {
+      if (!GIVEN.contains(port) && isFree(port) && isFree(port + BUS) && isOurs(port)) {
         GIVEN.add(port);
         return port;
       }
     }
     throw new IllegalStateException("No port of %d to %d is free".formatted(FIRST, LAST));
+  }
+
+  /** Other processes of tests do not get it while this one runs. */
+  private static boolean isOurs(int port) {
+    try {
+      return CLAIMS.tryLock(port, 1, false) != null;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static FileChannel claims() {
+    Path file =
+        Path.of(System.getProperty("java.io.tmpdir"))
+            .resolve("limiter-test-ports-" + System.getProperty("user.name"));
+    try {
+      return FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private static boolean isFree(int port) {

@@ -128,9 +128,9 @@ class PausedServiceTest {
           .as("heals at once")
           .hasEntrySatisfying(
               "STORE", decided -> assertThat(decided).isGreaterThan(PER_SECOND / 2));
-      assertThat(endings)
-          .as("what lay in the socket already was read")
-          .hasEntrySatisfying("paused STORE", decided -> assertThat(decided).isPositive());
+      assertThat(endings.keySet())
+          .as("replies in the socket are read, unless the hard deadline ends their calls before")
+          .containsAnyOf("paused STORE", "paused PROCESS_LATE");
       assertThat(endings.keySet())
           .as("neither the breaker nor a connection took the pause for a failure")
           .isSubsetOf(
