@@ -44,14 +44,9 @@ class DocsIT {
   /** Those of the test kit, which are a user's. */
   private static final Path KIT = ROOT.resolve("limiter-test/src/test/java");
 
-  private static final Set<String> LANGUAGES = Set.of("java", "yaml", "http", "json", "xml");
-
-  /** Run by .ci/quick-start, from an empty folder; and those of the demo, which tests it. */
-  private static final Map<String, Set<String>> COMMANDS =
-      Map.of(
-          "quick-start.md", Set.of("shell", "properties"),
-          "demo.md", Set.of("shell"),
-          "CONTRIBUTING.md", Set.of("shell"));
+  /** .ci/commands checks those of shell. */
+  private static final Set<String> LANGUAGES =
+      Set.of("java", "yaml", "http", "json", "xml", "shell", "text");
 
   private static final Pattern TYPE_NAME = Pattern.compile("\\b[A-Z]\\w*");
 
@@ -146,10 +141,8 @@ class DocsIT {
       for (Snippet snippet : Snippet.of(page)) {
         String name = page.getFileName().toString();
         assertThat(
-                name.equals("README.md")
-                    || COMMANDS.getOrDefault(name, Set.of()).contains(snippet.language())
-                    || LANGUAGES.contains(snippet.language())
-                    || snippet.language().equals("text"))
+                LANGUAGES.contains(snippet.language())
+                    || name.equals("quick-start.md") && snippet.language().equals("properties"))
             .as("%s is '%s'", snippet.where(), snippet.language())
             .isTrue();
       }
