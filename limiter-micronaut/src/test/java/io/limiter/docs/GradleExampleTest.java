@@ -3,6 +3,8 @@ package io.limiter.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.micronaut.core.version.SemanticVersion;
+import io.micronaut.core.version.VersionUtils;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,11 +13,12 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
  * The example for Gradle, which is not run here, names what the same example for Maven names, which
- * is.
+ * is. All examples, the quick start and the texts name the versions of Micronaut of the build.
  */
 class GradleExampleTest {
 
@@ -78,6 +81,31 @@ class GradleExampleTest {
         .allSatisfy(
             directory ->
                 assertThat(EXAMPLES.resolve("gradle").resolve(directory.group(1))).exists());
+  }
+
+  @Test
+  void theVersionsOfMicronautAreThoseOfTheBuild() throws IOException {
+    String platform = one(read("../pom.xml"), "<micronaut.platform.version>([^<]+)<");
+    String core = one(maven, "<micronaut.core.version>([^<]+)<");
+    String parent = one(maven, "micronaut-parent</artifactId>\\s*<version>([^<]+)<");
+
+    assertThat(read("../README.md")).contains("built with platform " + platform + ",");
+    assertThat(read("../docs/adoption.md"))
+        .contains("platform " + platform + ", whose Micronaut core is " + core + ".")
+        .contains("`micronaut-parent` " + parent);
+    assertThat(SemanticVersion.isAtLeast(VersionUtils.getMicronautVersion(), core)).isTrue();
+    try (Stream<Path> examples = Files.list(EXAMPLES)) {
+      assertThat(
+              Stream.concat(
+                  Stream.of(EXAMPLES.resolve("../docs/quick-start.md")),
+                  examples.map(example -> example.resolve("pom.xml")).filter(Files::exists)))
+          .hasSizeGreaterThan(10)
+          .allSatisfy(
+              file ->
+                  assertThat(Files.readString(file))
+                      .containsPattern("micronaut-parent</artifactId>\\s*<version>" + parent + "<")
+                      .contains("<micronaut.core.version>" + core + "<"));
+    }
   }
 
   private static String one(String text, String pattern) {
