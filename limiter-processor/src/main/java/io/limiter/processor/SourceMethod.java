@@ -3,6 +3,7 @@ package io.limiter.processor;
 
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.definition.LimitedMethod;
+import io.limiter.micronaut.definition.ResultKind;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.core.annotation.AnnotationMetadata;
@@ -16,8 +17,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 
 /**
@@ -25,18 +24,6 @@ import java.util.stream.Collectors;
  * method, and nothing is known about the methods of a bean that a factory creates.
  */
 record SourceMethod(ClassElement type, MethodElement method) implements LimitedMethod {
-
-  private static final Set<String> STREAMS =
-      Set.of(
-          "reactor.core.publisher.Flux",
-          "io.reactivex.rxjava3.core.Flowable",
-          "kotlinx.coroutines.flow.Flow");
-
-  private static final Set<String> FILES =
-      Set.of(
-          "java.io.File",
-          "java.io.InputStream",
-          "io.micronaut.http.server.types.files.FileCustomizableResponseType");
 
   @Override
   public String description() {
@@ -91,31 +78,13 @@ record SourceMethod(ClassElement type, MethodElement method) implements LimitedM
   }
 
   @Override
-  public Optional<String> hiddenCompletion() {
-    ClassElement result = method.getReturnType();
-    boolean hidden =
-        (result.isAssignable(Future.class) && !result.isAssignable(CompletionStage.class))
-            || HIDE_COMPLETION.contains(result.getName());
-    return hidden && !isOpen() && !method.isSuspend()
-        ? Optional.of(result.getName())
-        : Optional.empty();
+  public ResultKind result() {
+    return isOpen() ? ResultKind.UNKNOWN : ResultKind.of(resultType(), method);
   }
 
   @Override
-  public boolean streams() {
-    return !isOpen()
-        && STREAMS.contains(method.getReturnType().getName())
-        && !method.hasStereotype("io.micronaut.core.async.annotation.SingleResult");
-  }
-
-  @Override
-  public boolean returnsFile() {
-    return !isOpen() && isFile(method.getReturnType());
-  }
-
-  private static boolean isFile(ClassElement result) {
-    return FILES.stream().anyMatch(result::isAssignable)
-        || result.getTypeArguments().values().stream().anyMatch(SourceMethod::isFile);
+  public ResultType resultType() {
+    return new ResultType(method.getGenericReturnType());
   }
 
   @Override
@@ -133,6 +102,25 @@ record SourceMethod(ClassElement type, MethodElement method) implements LimitedM
         ? Optional.empty()
         : Optional.of(
             Arrays.stream(method.getSuspendParameters()).<Parameter>map(OfSource::new).toList());
+  }
+
+  /** The type of what it returns. */
+  private record ResultType(ClassElement type) implements ResultKind.Type {
+
+    @Override
+    public String name() {
+      return type.getName();
+    }
+
+    @Override
+    public boolean is(Set<String> names) {
+      return names.stream().anyMatch(type::isAssignable);
+    }
+
+    @Override
+    public Optional<ResultType> argument() {
+      return type.getFirstTypeArgument().map(ResultType::new);
+    }
   }
 
   /** A parameter. What the request contains matters only where no mistake is possible. */

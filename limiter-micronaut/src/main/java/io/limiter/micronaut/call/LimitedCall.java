@@ -48,6 +48,7 @@ public final class LimitedCall {
 
   private static final Logger LOG = LoggerFactory.getLogger(LimitedCall.class);
   private static final LogThrottle FAILURES = new LogThrottle();
+  private static final LogThrottle UNPAID = new LogThrottle();
 
   private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
 
@@ -115,6 +116,7 @@ public final class LimitedCall {
 
   private volatile @Nullable HeldPermits permits; // if it holds some
   private volatile @Nullable StreamedCost streamed; // written once, as it is admitted
+  private volatile boolean isStream; // its result, or what is in it
   private volatile @Nullable HeldGuard submission; // if it is claimed
 
   private LimitedCall(
@@ -254,6 +256,31 @@ public final class LimitedCall {
     return streamed;
   }
 
+  /**
+   * Its result is a stream, or has one in it: the cost is that of its items. If these can have
+   * none, that is logged, and the estimate stays.
+   */
+  public void streams() {
+    StreamedCost stream = streamed;
+    if (stream != null) {
+      stream.begin();
+    } else if (plan.outcomes().stream() == null && !plan.outcomes().costs().isEmpty()) {
+      long times = UNPAID.count();
+      if (times > 0) {
+        LOG.warn(
+            "{} has returned a stream, whose items cost nothing beside the estimate, since its type does not show that or its rules count by outcome: return a Publisher, and move such rules to a @RateLimiter with a name of its own. Occurrences since the last message: {}",
+            plan.method(),
+            times);
+      }
+    }
+    isStream = true;
+  }
+
+  /** Whether its result is a stream, or has one in it. */
+  public boolean isStream() {
+    return isStream;
+  }
+
   /** Whether its plan counts users, or that of the early decision. */
   public boolean countsUsers() {
     LimitedCall atGate = early;
@@ -382,7 +409,7 @@ public final class LimitedCall {
     }
     if (event instanceof Event.Returned returned) {
       Map<RuleStack, Integer> actual =
-          isOver() ? Map.of() : plan.outcomes().actual(returned.result()); // not of a stream
+          isOver() || isStream ? Map.of() : plan.outcomes().actual(returned.result());
       synchronized (this) {
         costs = actual;
         result = readsAnswer() ? returned.result() : null;
@@ -484,7 +511,7 @@ public final class LimitedCall {
   /** What the call has cost, as far as that is known; of a stream, what was sent. */
   private Map<RuleStack, Integer> costs() {
     StreamedCost stream = streamed;
-    return stream == null || phase == Phase.WAITING ? costs : stream.end();
+    return stream == null || !stream.hasBegun() || phase == Phase.WAITING ? costs : stream.end();
   }
 
   /** How the call ended was not observed. */
@@ -499,7 +526,7 @@ public final class LimitedCall {
       completed = true;
       entered = phase != Phase.WAITING;
       release = release(!entered);
-      actual = streamed == null ? Map.of() : costs();
+      actual = streamed == null || !streamed.hasBegun() ? Map.of() : costs();
     }
     return complete(CompletionPlan.unseen(entered, actual), release);
   }

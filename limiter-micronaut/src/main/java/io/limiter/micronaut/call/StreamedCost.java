@@ -57,6 +57,7 @@ public final class StreamedCost {
   private boolean last; // it has asked for what is left
   private boolean owing; // a step was denied, and the stream goes on
   private boolean ended;
+  private volatile boolean begun;
 
   private @Nullable Verdict denied; // what was denied last
   private boolean cut;
@@ -89,6 +90,17 @@ public final class StreamedCost {
     }
     this.taken = charges.stream().mapToInt(Charge::cost).min().orElse(0);
     this.step = terms.step() > 0 ? terms.step() : (int) taken;
+    this.begun = terms.certain();
+  }
+
+  /** The call streams, which its result alone may show. */
+  void begin() {
+    begun = true;
+  }
+
+  /** Otherwise the call costs what its result does. */
+  boolean hasBegun() {
+    return begun;
   }
 
   /** That of an admitted call; null if its items cost nothing. */

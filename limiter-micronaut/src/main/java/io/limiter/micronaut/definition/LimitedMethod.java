@@ -5,7 +5,6 @@ import io.micronaut.core.annotation.AnnotationMetadata;
 import io.micronaut.core.annotation.Internal;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 
 /**
  * A limited method, for the readers of annotations: at the start the method of a bean, at compile
@@ -13,12 +12,6 @@ import java.util.Set;
  */
 @Internal
 public interface LimitedMethod {
-
-  /**
-   * Types of results of Kotlin that do not show when a call ends; by name, since they may be
-   * absent.
-   */
-  Set<String> HIDE_COMPLETION = Set.of("kotlinx.coroutines.Deferred", "kotlinx.coroutines.Job");
 
   /** The type of the parameter that Kotlin adds to a suspending function. */
   String CONTINUATION = "kotlin.coroutines.Continuation";
@@ -35,14 +28,11 @@ public interface LimitedMethod {
   /** Whether it answers requests. */
   boolean isRoute();
 
-  /** The name of its result type, if that does not show when a call ends; empty for other types. */
-  Optional<String> hiddenCompletion();
+  /** What it returns, judged by its type. */
+  ResultKind result();
 
-  /** Whether its result is a stream of values. */
-  boolean streams();
-
-  /** Whether its result, or the body of it, is a file, which is read only once. */
-  boolean returnsFile();
+  /** That type. */
+  ResultKind.Type resultType();
 
   /** Whether one of its parameters takes the verdict on the call. */
   boolean takesVerdict();

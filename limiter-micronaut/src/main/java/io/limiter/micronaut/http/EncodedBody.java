@@ -12,6 +12,7 @@ import io.micronaut.http.MediaType;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.body.ByteBodyFactory;
 import io.micronaut.http.body.CloseableByteBody;
+import io.micronaut.http.body.MediaTypeProvider;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
 import io.micronaut.http.body.MessageBodyWriter;
 import io.micronaut.http.body.ResponseBodyWriter;
@@ -40,6 +41,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class EncodedBody<T> implements ResponseBodyWriter<T> {
 
+  /** What is known about a body before the server writes it. */
+  enum Encoding {
+    /** The server can write it. */
+    DONE,
+    /** The server will respond with 500. */
+    FAILED,
+    /** It is produced while it is written. */
+    LATER
+  }
+
   private final MessageBodyWriter<T> writer;
   private final T body;
   private final MediaType mediaType;
@@ -63,15 +74,18 @@ final class EncodedBody<T> implements ResponseBodyWriter<T> {
    * Encodes the body of a response, unless encoding cannot fail or the body cannot be held in
    * memory.
    *
-   * @return whether the server will be able to write the response
+   * @param early whether it is encoded now; else only a body that is produced later matters
+   * @param observer observes how such a body is written; null to leave it to the server
    */
-  static boolean encode(
+  static Encoding encode(
       HttpRequest<?> request,
       MutableHttpResponse<?> response,
-      Optional<MessageBodyHandlerRegistry> writers) {
+      Optional<MessageBodyHandlerRegistry> writers,
+      boolean early,
+      WrittenBody.@Nullable Observer observer) {
     Object body = response.body();
     if (body == null || request.getMethod() == HttpMethod.HEAD || isRaw(body)) {
-      return true;
+      return Encoding.DONE;
     }
     @SuppressWarnings("unchecked") // it is that of this body
     MutableHttpResponse<Object> answer = (MutableHttpResponse<Object>) response;
@@ -82,26 +96,45 @@ final class EncodedBody<T> implements ResponseBodyWriter<T> {
         route == null
             ? Argument.of((Class<Object>) body.getClass())
             : (Argument<Object>) route.getResponseBodyType();
+    boolean typed = type.isInstance(body); // else the server looks for another writer than this
     MessageBodyWriter<Object> writer = answer.getBodyWriter().orElse(null);
-    if (writer == null || !type.isInstance(body) || !writer.isWriteable(type, mediaType)) {
+    if (writer == null || !typed || !writer.isWriteable(type, mediaType)) {
       Argument<Object> own = Argument.ofInstance(body);
       type = own;
       writer = writers.flatMap(all -> all.findWriter(own, List.of(mediaType))).orElse(null);
     }
-    if (writer == null || writer.isBlocking()) {
-      return true;
+    if (writer == null) {
+      return writers.isPresent() ? Encoding.FAILED : Encoding.DONE;
+    }
+    if (isLater(body) || writer.isBlocking()) {
+      return later(answer, type, writer, typed ? observer : null);
+    }
+    if (!early) {
+      return Encoding.DONE;
     }
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     Throwable failure = null;
     try {
       writer.writeTo(type, mediaType, body, answer.getHeaders(), bytes);
     } catch (UnsupportedOperationException streams) { // it writes into the connection only
-      return true;
+      return later(answer, type, writer, typed ? observer : null);
     } catch (RuntimeException | StackOverflowError broken) {
       failure = broken;
     }
     answer.bodyWriter(new EncodedBody<>(writer, body, mediaType, bytes.toByteArray(), failure));
-    return failure == null;
+    return failure == null ? Encoding.DONE : Encoding.FAILED;
+  }
+
+  private static Encoding later(
+      MutableHttpResponse<Object> response,
+      Argument<Object> type,
+      MessageBodyWriter<Object> writer,
+      WrittenBody.@Nullable Observer observer) {
+    if (observer == null) {
+      return Encoding.DONE;
+    }
+    response.bodyWriter(new WrittenBody<>(writer, type, response.body(), observer));
+    return Encoding.LATER;
   }
 
   /**
@@ -134,19 +167,20 @@ final class EncodedBody<T> implements ResponseBodyWriter<T> {
     return mediaType(request, response, RouteAttributes.getRouteInfo(response).orElse(null));
   }
 
-  /**
-   * Whether the body needs no encoding, or can be read only once. Netty's buffers are found by
-   * name.
-   */
+  /** Whether the body needs no encoding. Netty's buffers are found by name. */
   private static boolean isRaw(Object body) {
     return body instanceof CharSequence
         || body instanceof byte[]
         || body instanceof ByteBuffer
-        || body instanceof AutoCloseable
+        || body.getClass().getName().startsWith("io.netty.");
+  }
+
+  /** Whether it is produced while it is written, or can be read only once. */
+  private static boolean isLater(Object body) {
+    return body instanceof AutoCloseable
         || body instanceof Writable
         || body instanceof File
-        || body instanceof FileCustomizableResponseType
-        || body.getClass().getName().startsWith("io.netty.");
+        || body instanceof FileCustomizableResponseType;
   }
 
   private static MediaType mediaType(
@@ -154,6 +188,9 @@ final class EncodedBody<T> implements ResponseBodyWriter<T> {
     Optional<MediaType> stated = response.getContentType();
     if (stated.isPresent()) {
       return stated.get();
+    }
+    if (response.body() instanceof MediaTypeProvider body) {
+      return body.getMediaType();
     }
     List<MediaType> produced = route == null ? List.of() : route.getProduces();
     for (MediaType first : request.accept()) {

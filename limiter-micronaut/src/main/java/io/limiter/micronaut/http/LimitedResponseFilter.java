@@ -6,24 +6,39 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.call.LimitedCall.Event;
 import io.limiter.micronaut.call.SubmissionClaims.HeldClaim;
+import io.limiter.micronaut.call.WithheldItems;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.annotation.Order;
+import io.micronaut.core.async.publisher.Publishers;
+import io.micronaut.core.convert.ConversionService;
+import io.micronaut.core.io.buffer.ReadBuffer;
 import io.micronaut.core.order.Ordered;
+import io.micronaut.http.ByteBodyHttpResponse;
+import io.micronaut.http.ByteBodyHttpResponseWrapper;
 import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.HttpResponseWrapper;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.body.AvailableByteBody;
+import io.micronaut.http.body.ByteBody;
+import io.micronaut.http.body.ByteBodyFactory;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
 import io.micronaut.http.codec.CodecException;
+import io.micronaut.http.body.stream.BodySizeLimits;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.exceptions.HttpStatusException;
+import io.micronaut.http.simple.SimpleHttpHeaders;
 import io.micronaut.web.router.RouteAttributes;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -57,6 +72,8 @@ public final class LimitedResponseFilter
   private static final CompletionStage<Optional<MutableHttpResponse<?>>> UNCHANGED =
       CompletableFuture.completedFuture(Optional.empty());
 
+  private static final int FAILED = HttpStatus.INTERNAL_SERVER_ERROR.getCode();
+
   /** The most nested causes that are searched for a denial. */
   private static final int MAX_CAUSES = 8;
 
@@ -65,6 +82,7 @@ public final class LimitedResponseFilter
   private final UserWarnings users;
   private final Optional<MessageBodyHandlerRegistry> writers;
   private final Replays replays;
+  private final ConversionService conversions;
   private final LogThrottle failures = new LogThrottle();
 
   LimitedResponseFilter(
@@ -72,12 +90,14 @@ public final class LimitedResponseFilter
       CallerThreads threads,
       UserWarnings users,
       Optional<MessageBodyHandlerRegistry> writers,
-      Replays replays) {
+      Replays replays,
+      ConversionService conversions) {
     this.fields = fields;
     this.threads = threads;
     this.users = users;
     this.writers = writers;
     this.replays = replays;
+    this.conversions = conversions;
   }
 
   /**
@@ -206,13 +226,87 @@ public final class LimitedResponseFilter
       return UNCHANGED;
     }
     LimitedCall call = completed.get();
-    if (response.body() instanceof Publisher<?> stream) {
-      response.body(completedByStream(call, response.code(), stream, request));
+    if (Publishers.isConvertibleToPublisher(response.body())) {
+      Publisher<?> stream = Publishers.convertToPublisher(conversions, response.body());
+      response.body(completedByStream(call, response.code(), stream, request, false));
       return UNCHANGED;
     }
-    boolean written = !call.dependsOnStatus() || EncodedBody.encode(request, response, writers);
-    int status = written ? response.code() : HttpStatus.INTERNAL_SERVER_ERROR.getCode();
-    return back(call.on(new Event.Answered(status)), request).thenApply(done -> Optional.empty());
+    return switch (EncodedBody.encode(
+        request, response, writers, call.dependsOnStatus(), new Writing(call, request))) {
+      case DONE -> answered(call, response.code(), request).thenApply(done -> Optional.empty());
+      case FAILED -> answered(call, FAILED, request).thenApply(done -> Optional.empty());
+      case LATER -> UNCHANGED;
+    };
+  }
+
+  private CompletionStage<Void> answered(LimitedCall call, int status, HttpRequest<?> request) {
+    return back(call.on(new Event.Answered(status)), request);
+  }
+
+  /**
+   * Completes a call whose body is produced while it is written: once the writer has failed or has
+   * produced all of it, else with the last bytes, before the client has them.
+   */
+  private final class Writing implements WrittenBody.Observer {
+
+    private final LimitedCall call;
+    private final HttpRequest<?> request;
+
+    Writing(LimitedCall call, HttpRequest<?> request) {
+      this.call = call;
+      this.request = request;
+    }
+
+    @Override
+    public void failed() {
+      await(FAILED);
+    }
+
+    private void await(int status) {
+      threads.awaitWhereAllowed(call.on(new Event.Answered(status)), request.getPath());
+    }
+
+    @Override
+    public ByteBodyHttpResponse<?> written(
+        ByteBodyHttpResponse<?> response, ByteBodyFactory bodies) {
+      ByteBody body = response.byteBody();
+      OptionalLong length = body.expectedLength();
+      if (body instanceof AvailableByteBody || length.orElse(1) == 0) {
+        await(response.code());
+        return response;
+      }
+      Flux<Object> bytes = Flux.defer(() -> Flux.from(body.toReadBufferPublisher()));
+      if (length.isPresent()) {
+        bytes = answeredByLast(bytes, length.getAsLong(), response.code());
+      }
+      HttpResponse<?> head =
+          response instanceof HttpResponseWrapper<?> wrapper ? wrapper.getDelegate() : response;
+      return ByteBodyHttpResponseWrapper.wrap(
+          head,
+          bodies.adapt(
+              completedByStream(call, response.code(), bytes, request, true).cast(ReadBuffer.class),
+              BodySizeLimits.UNLIMITED,
+              new SimpleHttpHeaders(lengthField(length), conversions),
+              response::close));
+    }
+
+    private static Map<String, String> lengthField(OptionalLong length) {
+      return length.isPresent()
+          ? Map.of(HttpHeaders.CONTENT_LENGTH, Long.toString(length.getAsLong()))
+          : Map.of();
+    }
+
+    /** A client that counts the bytes does not wait for the end of the stream. */
+    private Flux<Object> answeredByLast(Flux<Object> bytes, long length, int status) {
+      long[] left = {length};
+      return new WithheldItems(
+          bytes,
+          buffer -> {
+            left[0] -= ((ReadBuffer) buffer).readable();
+            return left[0] > 0 ? null : answered(call, status, request).thenApply(reported -> true);
+          },
+          Optional::empty);
+    }
   }
 
   /**
@@ -236,12 +330,14 @@ public final class LimitedResponseFilter
   /**
    * The items of a streamed response. The call completes with the last item, before the reader sees
    * that it was the last; with the failure of the stream; or when its reader disconnects.
+   *
+   * @param headSent whether the client has the status before the first item
    */
   private Flux<Object> completedByStream(
-      LimitedCall call, int status, Publisher<?> stream, HttpRequest<?> request) {
+      LimitedCall call, int status, Publisher<?> stream, HttpRequest<?> request, boolean headSent) {
     return Flux.defer(
         () -> {
-          AtomicBoolean begun = new AtomicBoolean();
+          AtomicBoolean begun = new AtomicBoolean(headSent);
           return Flux.<Object>from(stream)
               .doOnNext(item -> begun.setPlain(true))
               .concatWith(

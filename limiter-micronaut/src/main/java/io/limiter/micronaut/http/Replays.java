@@ -476,7 +476,8 @@ final class Replays {
     return replay.keeps(response.code())
         && RouteAttributes.getException(response).isEmpty()
         && LimitedCall.of(request).filter(LimitedCall::isDenied).isEmpty()
-        && EncodedBody.encode(request, response, writers);
+        && EncodedBody.encode(request, response, writers, true, null)
+            != EncodedBody.Encoding.FAILED;
   }
 
   private StoredAnswer stored(HttpRequest<?> request, MutableHttpResponse<?> response) {

@@ -26,9 +26,12 @@ import io.limiter.micronaut.thread.CallerThreads.CallContext;
 import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.BeanProvider;
+import io.micronaut.core.async.publisher.Publishers;
+import io.micronaut.core.convert.ConversionService;
 import io.micronaut.core.type.Argument;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
+import io.micronaut.http.HttpResponse;
 import io.micronaut.http.context.ServerRequestContext;
 import jakarta.inject.Singleton;
 import java.util.List;
@@ -38,8 +41,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import reactor.core.publisher.Mono;
 import reactor.util.context.ContextView;
 
 /**
@@ -58,6 +63,7 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
    * @param comparison compares the request's idempotency key
    * @param plans finds whether a method is the request's own route
    * @param beans finds what else the bean of a method has
+   * @param conversions converts streams to the types that methods return
    */
   @Singleton
   record Parts(
@@ -66,7 +72,8 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
       BeanProvider<SubmissionDigest> digest,
       KeyComparison comparison,
       PlanRegistry plans,
-      BeanContext beans) {}
+      BeanContext beans,
+      ConversionService conversions) {}
 
   // By name, because micronaut-websocket is optional.
   private static final String ON_ERROR = "io.micronaut.websocket.annotation.OnError";
@@ -383,6 +390,63 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
     return back(call.on(event));
   }
 
+  /** Reports that the method has returned; a stream in its result reports its own end. */
+  CompletionStage<Void> returned(LimitedCall call, @Nullable Object result) {
+    return call.isStream() && !call.hasResponse()
+        ? CompletableFuture.completedFuture(null)
+        : call.on(new LimitedCall.Event.Returned(result instanceof Publisher ? null : result));
+  }
+
+  /**
+   * What the caller gets as the result: a stream in it, such as the body of a response, is guarded
+   * where its end matters. A response that cannot be changed is copied.
+   */
+  @Nullable Object result(LimitedCall call, @Nullable Object result) {
+    return result == null || call.isOver() ? result : guarded(call, result);
+  }
+
+  private Object guarded(LimitedCall call, Object result) {
+    if (result instanceof Optional<?> optional) {
+      return optional.isPresent() ? Optional.of(guarded(call, optional.get())) : result;
+    }
+    if (result instanceof HttpResponse<?> response) {
+      Object body = response.body();
+      Object replaced = body == null ? null : guarded(call, body);
+      return replaced == body ? result : response.toMutableResponse().body(replaced);
+    }
+    if (!Publishers.isConvertibleToPublisher(result)) {
+      return result;
+    }
+    call.streams();
+    if (call.hasResponse() && call.streamed() == null) {
+      return result;
+    }
+    Publisher<Object> items = Publishers.convertToPublisher(parts.conversions(), result);
+    Publisher<?> guarded = PublisherGuard.inResult(this, call, items);
+    return result instanceof Mono
+        ? Mono.fromDirect(guarded)
+        : Publishers.convertPublisher(
+            parts.conversions(),
+            guarded,
+            stream().<Class<?>>map(Argument::getType).orElse(Publisher.class));
+  }
+
+  /** The type of the stream that the method returns, or that is in its result. */
+  private Optional<Argument<?>> stream() {
+    Argument<?> type = invocation.getReturnType().asArgument();
+    if (single()) {
+      type = type.getFirstTypeVariable().orElse(Argument.OBJECT_ARGUMENT);
+    }
+    while (!Publishers.isConvertibleToPublisher(type.getType())) {
+      Optional<Argument<?>> inner = type.getFirstTypeVariable();
+      if (inner.isEmpty()) {
+        return inner;
+      }
+      type = inner.get();
+    }
+    return Optional.of(type);
+  }
+
   /** Completes on the caller's executor. */
   <T> CompletionStage<T> back(CompletionStage<T> stage) {
     return threads().back(stage, request(), context());
@@ -392,9 +456,8 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
   Optional<Object> cut(Verdict denied) {
     parts.admission().streamCut(denied);
     try {
-      return invocation
-          .getReturnType()
-          .getFirstTypeVariable()
+      return stream()
+          .flatMap(Argument::getFirstTypeVariable)
           .flatMap(item -> parts.beans().findBean(Argument.of(BudgetEnd.class, item)))
           .map(end -> inContext(() -> ((BudgetEnd<?>) end).last(denied)));
     } catch (Throwable broken) { // all items were sent
@@ -408,15 +471,12 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
 
   /** Reports how the method ended, and waits for the report unless the thread must not block. */
   void awaitOn(LimitedCall call, LimitedCall.Event event) {
-    CompletionStage<Void> reported = call.on(event);
-    if (reported.toCompletableFuture().isDone() || threads().mustNotBlock()) {
-      return;
-    }
-    try {
-      threads().await(reported, whole().method());
-    } catch (IllegalStateException interrupted) {
-      // The method has run.
-    }
+    await(call.on(event));
+  }
+
+  /** Waits for a report unless the thread must not block. */
+  void await(CompletionStage<Void> reported) {
+    threads().awaitWhereAllowed(reported, whole().method());
   }
 
   /** Whether the method is one of a WebSocket, whose denial has no response. */

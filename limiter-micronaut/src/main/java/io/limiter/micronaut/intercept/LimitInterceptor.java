@@ -150,10 +150,15 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
           .<CompletionStage<@Nullable Object>>handle(
               (result, failure) ->
                   failure == null
-                      ? call.on(admitted, new Event.Returned(result)).thenApply(reported -> result)
+                      ? returned(call, admitted, call.result(admitted, result))
                       : call.on(admitted, Event.Plain.THREW)
                           .thenCompose(reported -> CompletableFuture.failedFuture(failure)))
           .thenCompose(Function.identity());
+    }
+
+    private static CompletionStage<@Nullable Object> returned(
+        GuardedCall call, LimitedCall admitted, @Nullable Object result) {
+      return call.back(call.returned(admitted, result)).thenApply(reported -> result);
     }
 
     private static CompletionStage<?> begin(
@@ -212,7 +217,8 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
         failed(call, admitted, failure);
         throw failure;
       }
-      call.awaitOn(admitted, new Event.Returned(result));
+      result = call.result(admitted, result);
+      call.await(call.returned(admitted, result));
       return result;
     }
 

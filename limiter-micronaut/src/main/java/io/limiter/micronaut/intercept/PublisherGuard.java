@@ -4,8 +4,11 @@ package io.limiter.micronaut.intercept;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.call.LimitedCall.Event;
 import io.limiter.micronaut.call.StreamedCost;
+import io.limiter.micronaut.call.WithheldItems;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -19,9 +22,6 @@ import reactor.util.context.ContextView;
  * subscribes. Without one, it is a call of the request in which the publisher was made.
  */
 final class PublisherGuard {
-
-  /** In place of the first item that is not sent. */
-  private static final Object CUT = new Object();
 
   private PublisherGuard() {}
 
@@ -123,8 +123,12 @@ final class PublisherGuard {
         Mono.<Object>defer(() -> Mono.fromDirect(inContext(call, admitted, method)));
     if (!admitted.isOver()) {
       result =
-          result
-              .flatMap(value -> returned(call, admitted, value).thenReturn(value))
+          Mono.fromDirect(
+                  new WithheldItems(
+                      result.map(value -> call.result(admitted, value)),
+                      value ->
+                          call.back(call.returned(admitted, value)).thenApply(reported -> true),
+                      Optional::empty))
               .switchIfEmpty(Mono.defer(() -> returned(call, admitted, null).then(Mono.empty())));
     }
     return result.onErrorResume(failure -> fail(call, admitted, failure));
@@ -143,33 +147,53 @@ final class PublisherGuard {
   /** The call completes with its stream, since no response completes it. */
   private static Flux<Object> guarded(GuardedCall call, LimitedCall admitted, Publisher<?> method) {
     admitted.detach();
-    Flux<Object> items = items(call, admitted, method);
+    return completed(call, admitted, items(call, admitted, method));
+  }
+
+  private static Flux<Object> completed(
+      GuardedCall call, LimitedCall admitted, Flux<Object> items) {
+    Flux<Object> all = items;
     if (!admitted.isOver()) {
-      items =
+      all =
           items
               .concatWith(Mono.defer(() -> returned(call, admitted, null).then(Mono.empty())))
               .doOnCancel(() -> admitted.on(Event.Plain.CANCELLED));
     }
-    return items.onErrorResume(failure -> fail(call, admitted, failure));
+    return all.onErrorResume(failure -> fail(call, admitted, failure));
   }
 
-  /** The items, each once its cost is taken. One is requested at a time, as the reader does. */
+  /** The items, each once its cost is taken. */
   private static Flux<Object> items(GuardedCall call, LimitedCall admitted, Publisher<?> method) {
-    Flux<Object> items = Flux.from(method);
+    admitted.streams();
     StreamedCost cost = admitted.streamed();
     return cost == null
-        ? items
-        : items
-            .concatMap(item -> paid(call, cost, item), 0)
-            .takeWhile(item -> item != CUT)
-            .concatWith(Mono.defer(() -> Mono.justOrEmpty(cost.cutBy().flatMap(call::cut))));
+        ? Flux.from(method)
+        : new WithheldItems(
+            method,
+            item -> {
+              CompletionStage<Boolean> taken = cost.take(item);
+              return taken == null ? null : call.back(taken);
+            },
+            () -> cost.cutBy().flatMap(call::cut));
   }
 
-  private static Mono<Object> paid(GuardedCall call, StreamedCost cost, Object item) {
-    CompletionStage<Boolean> taken = cost.take(item);
-    return taken == null
-        ? Mono.just(item)
-        : Mono.fromCompletionStage(call.back(taken)).map(sent -> sent ? item : CUT);
+  /**
+   * A stream in what the method has returned, such as the body of a response. Of a route the
+   * response completes the call, of another method the end of the stream does.
+   */
+  static Publisher<?> inResult(GuardedCall call, LimitedCall admitted, Publisher<?> stream) {
+    AtomicBoolean subscribed = new AtomicBoolean();
+    Flux<Object> items =
+        admitted.hasResponse()
+            ? items(call, admitted, stream)
+            : completed(call, admitted, items(call, admitted, stream));
+    return Flux.defer(
+        () ->
+            subscribed.getAndSet(true)
+                ? Flux.error(
+                    new IllegalStateException(
+                        "The stream that a limited method has returned was read before: call the method again"))
+                : items);
   }
 
   private static Mono<Void> returned(

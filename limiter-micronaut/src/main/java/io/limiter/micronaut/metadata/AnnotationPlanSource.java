@@ -6,6 +6,7 @@ import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.PolicyDefinition;
+import io.limiter.micronaut.definition.ResultKind;
 import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.plan.MethodPlanner;
 import io.limiter.micronaut.plan.NamedBeans;
@@ -17,7 +18,6 @@ import io.limiter.micronaut.subject.SubmissionDigest;
 import io.limiter.micronaut.subject.WritableTypes;
 import io.micronaut.context.BeanContext;
 import io.micronaut.core.annotation.AnnotationMetadata;
-import io.micronaut.core.async.publisher.Publishers;
 import io.micronaut.core.bind.annotation.Bindable;
 import io.micronaut.core.type.Argument;
 import io.micronaut.core.util.SupplierUtil;
@@ -32,22 +32,19 @@ import io.micronaut.http.bind.binders.NonBlockingBodyArgumentBinder;
 import io.micronaut.http.bind.binders.TypedRequestArgumentBinder;
 import io.micronaut.http.cookie.Cookie;
 import io.micronaut.http.cookie.Cookies;
-import io.micronaut.http.server.types.files.FileCustomizableResponseType;
 import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
-import java.io.File;
-import java.io.InputStream;
 import java.lang.annotation.Annotation;
 import java.security.Principal;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
+import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -175,30 +172,13 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
     }
 
     @Override
-    public Optional<String> hiddenCompletion() {
-      Class<?> result = method.getReturnType().getType();
-      boolean hidden =
-          (Future.class.isAssignableFrom(result) && !CompletionStage.class.isAssignableFrom(result))
-              || LimitedMethod.HIDE_COMPLETION.contains(result.getName());
-      return hidden ? Optional.of(result.getName()) : Optional.empty();
+    public ResultKind result() {
+      return ResultKind.of(resultType(), method.getAnnotationMetadata());
     }
 
     @Override
-    public boolean streams() {
-      return Publishers.isConvertibleToPublisher(method.getReturnType().getType())
-          && !method.getReturnType().isSingleResult();
-    }
-
-    @Override
-    public boolean returnsFile() {
-      return isFile(method.getReturnType().asArgument());
-    }
-
-    private static boolean isFile(Argument<?> result) {
-      return File.class.isAssignableFrom(result.getType())
-          || InputStream.class.isAssignableFrom(result.getType())
-          || FileCustomizableResponseType.class.isAssignableFrom(result.getType())
-          || Stream.of(result.getTypeParameters()).anyMatch(BeanMethod::isFile);
+    public ResultType resultType() {
+      return new ResultType(method.getReturnType().asArgument());
     }
 
     @Override
@@ -212,6 +192,32 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
           Arrays.stream(method.getArguments())
               .<Parameter>map(argument -> new BeanParameter(source, method, argument))
               .toList());
+    }
+  }
+
+  /** The type of what it returns. */
+  private record ResultType(Argument<?> argumentType) implements ResultKind.Type {
+
+    @Override
+    public String name() {
+      return argumentType.getType().getName();
+    }
+
+    @Override
+    public boolean is(Set<String> names) {
+      return is(argumentType.getType(), names);
+    }
+
+    private static boolean is(@Nullable Class<?> type, Set<String> names) {
+      return type != null
+          && (names.contains(type.getName())
+              || is(type.getSuperclass(), names)
+              || Stream.of(type.getInterfaces()).anyMatch(implemented -> is(implemented, names)));
+    }
+
+    @Override
+    public Optional<ResultType> argument() {
+      return argumentType.getFirstTypeVariable().map(ResultType::new);
     }
   }
 

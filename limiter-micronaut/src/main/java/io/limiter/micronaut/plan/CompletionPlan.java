@@ -59,9 +59,13 @@ public record CompletionPlan(
           if (stack.counting() != Counting.ALL) {
             failures.put(stack, policy.failure());
           }
-          planned
-              .actualCost()
-              .ifPresent(cost -> (cost.steps().isPresent() ? streamed : costs).put(stack, cost));
+          ActualCost cost = planned.actualCost().orElse(null);
+          if (cost != null && cost.steps().isPresent()) {
+            streamed.put(stack, cost);
+          }
+          if (cost != null && !cost.steps().filter(Steps::certain).isPresent()) {
+            costs.put(stack, cost);
+          }
           waits |= stack.waiting().isPresent();
           permits |= stack.permitDuration().isPresent();
         }
@@ -248,9 +252,10 @@ public record CompletionPlan(
    * How a stream takes its units.
    *
    * @param units of a step; 0 for the cost of the call
+   * @param certain whether the method always streams; else only its result shows it
    */
   @Internal
-  public record Steps(int units, StreamEnd end) {}
+  public record Steps(int units, StreamEnd end, boolean certain) {}
 
   /**
    * What the streams of a method cost. A step neither counts as a violation for a ban nor is denied
@@ -260,10 +265,11 @@ public record CompletionPlan(
    * @param stacks those that it is taken from, without bans, by those of the plan
    * @param step the units of a step; 0 for the smallest cost of the call
    * @param cut whether the stream ends when a step is denied
+   * @param certain whether the method always streams
    */
   @Internal
   public record StreamPlan(
-      ActualCost cost, Map<RuleStack, RuleStack> stacks, int step, boolean cut) {
+      ActualCost cost, Map<RuleStack, RuleStack> stacks, int step, boolean cut, boolean certain) {
 
     private static StreamPlan of(Map<RuleStack, ActualCost> costs) {
       List<Steps> steps = costs.values().stream().flatMap(each -> each.steps().stream()).toList();
@@ -272,7 +278,8 @@ public record CompletionPlan(
           costs.keySet().stream()
               .collect(Collectors.toUnmodifiableMap(stack -> stack, StreamPlan::withoutBan)),
           steps.stream().mapToInt(Steps::units).filter(units -> units > 0).min().orElse(0),
-          steps.stream().anyMatch(each -> each.end() == StreamEnd.CUT));
+          steps.stream().anyMatch(each -> each.end() == StreamEnd.CUT),
+          steps.stream().allMatch(Steps::certain));
     }
 
     /** That from which a step takes its units, by that of the call; null if its items cost none. */

@@ -9,6 +9,7 @@ import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.ResultKind;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.DuplicateGuard.Release;
 import io.limiter.micronaut.plan.DuplicateGuard.Replay;
@@ -96,11 +97,12 @@ final class DuplicateGuardReader {
       throw asked.mistake(
           "only the response to a request is kept, and this method is not a route: put it on the route, or remove it");
     }
-    if (method != null && method.streams()) {
+    ResultKind kind = method == null ? ResultKind.UNKNOWN : method.result();
+    if (kind == ResultKind.STREAM || kind == ResultKind.RESPONSES) {
       throw asked.mistake(
           "the result is a stream, which is not kept: return a single value, or remove it");
     }
-    if (method != null && method.returnsFile()) {
+    if (kind == ResultKind.WRITTEN_LATER) {
       throw asked.mistake(
           "the result is a file, which is not kept: return its content as a byte[], or remove it");
     }

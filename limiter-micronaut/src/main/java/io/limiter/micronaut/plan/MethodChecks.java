@@ -7,6 +7,7 @@ import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.ResultKind;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.scheduling.annotation.Scheduled;
 import java.util.List;
@@ -29,10 +30,11 @@ final class MethodChecks {
   /** Rejects a rule that depends on a call's completion if the method's result does not show it. */
   static void requireSeenCompletion(
       @Nullable LimitedMethod method, MemberSet rule, PlannedCharge.CountedCalls kind) {
+    if (kind == PlannedCharge.CountedCalls.ALL || kind == PlannedCharge.CountedCalls.WAITING) {
+      return;
+    }
     Optional<String> hidden = hiddenCompletion(method);
-    if (hidden.isEmpty()
-        || kind == PlannedCharge.CountedCalls.ALL
-        || kind == PlannedCharge.CountedCalls.WAITING) {
+    if (hidden.isEmpty()) {
       return;
     }
     throw kind == PlannedCharge.CountedCalls.IN_FLIGHT
@@ -63,8 +65,11 @@ final class MethodChecks {
    */
   static void requireSeenCompletion(
       @Nullable LimitedMethod method, MemberSet policy, DuplicateGuard.Release release) {
+    if (release.equals(DuplicateGuard.Release.NEVER)) {
+      return;
+    }
     Optional<String> hidden = hiddenCompletion(method);
-    if (hidden.isEmpty() || release.equals(DuplicateGuard.Release.NEVER)) {
+    if (hidden.isEmpty()) {
       return;
     }
     String remedy =
@@ -82,7 +87,9 @@ final class MethodChecks {
   }
 
   private static Optional<String> hiddenCompletion(@Nullable LimitedMethod method) {
-    return method == null ? Optional.empty() : method.hiddenCompletion();
+    return method != null && method.result() == ResultKind.HIDDEN
+        ? Optional.of(method.resultType().description())
+        : Optional.empty();
   }
 
   private static String showEnd(String result) {
@@ -245,7 +252,7 @@ final class MethodChecks {
     if (beans.size() > 1) {
       throw Origin.annotated(method, "@RateLimiter.resultCost", beans)
           .mistake(
-              "the method streams, and each item has one cost: use one of them for all limits");
+              "the method streams, and each item has one cost: use one of them for all limits, or return a type that shows that it does not");
     }
   }
 

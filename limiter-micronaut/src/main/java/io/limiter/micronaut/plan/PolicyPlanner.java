@@ -23,6 +23,7 @@ import io.limiter.micronaut.definition.PolicyDefinition.RuleList;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Expressible;
 import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.ResultKind;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.CompletionPlan.ActualCost;
 import io.limiter.micronaut.plan.CompletionPlan.Steps;
@@ -553,10 +554,7 @@ final class PolicyPlanner {
                 .formatted(Charge.MAX_COST));
   }
 
-  /**
-   * The bean that computes the actual cost of a call, or of each item. Only with one is it asked
-   * whether the method streams, for which Micronaut loads each kind of stream that it knows.
-   */
+  /** The bean that computes the actual cost of a call, or of each item. */
   private Optional<ActualCost> resultCost(MemberSet policy, List<Named> rules) {
     Optional<Written<AnnotationClassValue<?>>> written = policy.find(PolicyMember.RESULT_COST);
     if (written.isEmpty()) {
@@ -580,21 +578,45 @@ final class PolicyPlanner {
         new ActualCost(
             bean.type(),
             bean.object(),
-            method != null && method.streams()
-                ? Optional.of(steps(policy, rules, origin))
-                : Optional.empty(),
+            steps(policy, rules, written.get()),
             parts.clampedCosts()));
   }
 
-  /** How a stream takes its units. */
-  private static Steps steps(MemberSet policy, List<Named> rules, Origin resultCost) {
+  /** How a stream takes its units; empty if the method has none. */
+  private Optional<Steps> steps(
+      MemberSet policy, List<Named> rules, Written<AnnotationClassValue<?>> resultCost) {
+    MethodChecks.requireSeenCompletion(method, resultCost, "write a cost alone");
+    ResultKind kind = method == null ? ResultKind.UNKNOWN : method.result();
+    Optional<Origin> stream = policy.originOf("stream");
+    if (kind == ResultKind.RESPONSES) {
+      throw resultCost
+          .origin()
+          .mistake(
+              "the method returns a Publisher of responses, of which the server sends one: return a Mono of it, or annotate the method with @SingleResult");
+    }
+    if (method != null && kind != ResultKind.STREAM && kind != ResultKind.UNKNOWN) {
+      if (stream.isPresent()) {
+        throw stream
+            .get()
+            .mistake(
+                "the method returns %s, which is no stream: return a Publisher, or remove it"
+                    .formatted(method.resultType().description()));
+      }
+      return Optional.empty();
+    }
+    boolean certain = kind == ResultKind.STREAM;
     for (Named named : rules) {
       if (named.kind().byOutcome() || named.kind() == CountedCalls.WAITING) {
-        throw resultCost.mistake(
-            "the method streams, and takes units while it runs, which the rule '%s' does not allow, since it %s: move the rule to a @RateLimiter with a name of its own"
-                .formatted(
-                    named.rule().name(),
-                    named.kind().byOutcome() ? "counts by outcome" : "makes calls wait"));
+        if (!certain && stream.isEmpty()) {
+          return Optional.empty(); // a stream is reported when it is found
+        }
+        throw resultCost
+            .origin()
+            .mistake(
+                "the method streams, and takes units while it runs, which the rule '%s' does not allow, since it %s: move the rule to a @RateLimiter with a name of its own"
+                    .formatted(
+                        named.rule().name(),
+                        named.kind().byOutcome() ? "counts by outcome" : "makes calls wait"));
       }
     }
     Optional<Written<Long>> step = policy.find(PolicyMember.STREAM_STEP);
@@ -605,9 +627,11 @@ final class PolicyPlanner {
       }
       requireAdmissible(rules, (int) units, step.get().origin(), "step");
     }
-    return new Steps(
-        step.map(Written::value).orElse(0L).intValue(),
-        policy.get(PolicyMember.STREAM_END).orElse(StreamEnd.FINISH));
+    return Optional.of(
+        new Steps(
+            step.map(Written::value).orElse(0L).intValue(),
+            policy.get(PolicyMember.STREAM_END).orElse(StreamEnd.FINISH),
+            certain));
   }
 
   /**

@@ -201,6 +201,18 @@ public final class CallerThreads {
     }
   }
 
+  /** Waits for a report on a call that has run, unless this thread must not block. */
+  public void awaitWhereAllowed(CompletionStage<?> reported, String method) {
+    if (reported.toCompletableFuture().isDone() || mustNotBlock()) {
+      return;
+    }
+    try {
+      await(reported, method);
+    } catch (IllegalStateException interrupted) {
+      // The call goes on.
+    }
+  }
+
   /**
    * Waits for a result, for a bounded time, on a thread that may block.
    *

@@ -23,11 +23,14 @@ import io.limiter.micronaut.testing.StatedCallers;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpResponse;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.QueryValue;
 import io.micronaut.http.sse.Event;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
 import jakarta.inject.Singleton;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -35,12 +38,13 @@ import java.io.InputStreamReader;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.net.Socket;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -111,7 +115,7 @@ class StreamBudgetsTest {
   @ValueSource(ints = {0, 1, 9, 10, 11, 34, 99})
   void aStreamCostsWhatItHasSent(int items) {
     for (HttpService service : new HttpService[] {one, memory}) {
-      HttpResponse<String> answer = get(service, "finish?n=" + items);
+      java.net.http.HttpResponse<String> answer = get(service, "finish?n=" + items);
 
       assertThat(items(answer)).as(answer.body()).isEqualTo(items);
       assertThat(left(service)).isEqualTo(100 - items);
@@ -157,7 +161,7 @@ class StreamBudgetsTest {
   @Test
   void aStreamThatIsCutSendsWhatIsLeftAndNoMore() {
     double before = cuts("100-per-3600s");
-    HttpResponse<String> answer = get(one, "cut?n=1000");
+    java.net.http.HttpResponse<String> answer = get(one, "cut?n=1000");
 
     assertThat(answer.statusCode()).isEqualTo(200);
     assertThat(items(answer)).isEqualTo(100);
@@ -189,7 +193,7 @@ class StreamBudgetsTest {
     assertThat(items(get(one, "cut?n=25"))).as("none is missing").isEqualTo(25);
     another();
     assertThat(items(get(one, "finish?n=75"))).isEqualTo(75);
-    HttpResponse<String> cut = get(one, "cut?n=26");
+    java.net.http.HttpResponse<String> cut = get(one, "cut?n=26");
     assertThat(items(cut)).isEqualTo(25);
     assertThat(cut.body()).contains("end of");
   }
@@ -197,10 +201,25 @@ class StreamBudgetsTest {
   /** There is no BudgetEnd for its items. */
   @Test
   void withoutALastItemTheStreamJustEnds() {
-    HttpResponse<String> answer = get(one, "plain?n=1000");
+    java.net.http.HttpResponse<String> answer = get(one, "plain?n=1000");
 
     assertThat(answer.statusCode()).isEqualTo(200);
     assertThat(answer.body()).isEqualTo("x".repeat(100));
+  }
+
+  /** The server releases what it sends. */
+  @Test
+  void aBufferThatIsNotSentIsReleased() throws IOException {
+    List<ByteBuf> buffers = one.bean(StreamRoutes.class).buffers;
+    assertThat(get(one, "buffers?n=1000").body()).isEqualTo("x".repeat(100));
+    try (Client client = new Client(one, "buffers?n=1000&id=" + caller)) {
+      assertThat(client.socket.getInputStream().read()).isPositive();
+    }
+
+    assertThat(buffers).hasSizeGreaterThan(100);
+    await()
+        .atMost(PATIENCE)
+        .untilAsserted(() -> assertThat(buffers).allMatch(buffer -> buffer.refCnt() == 0));
   }
 
   @Test
@@ -273,8 +292,8 @@ class StreamBudgetsTest {
 
   @Test
   void twoInstancesShareABudget() {
-    CompletableFuture<HttpResponse<String>> first = getAsync(one, "cut?n=1000");
-    CompletableFuture<HttpResponse<String>> second = getAsync(other, "cut?n=1000");
+    CompletableFuture<java.net.http.HttpResponse<String>> first = getAsync(one, "cut?n=1000");
+    CompletableFuture<java.net.http.HttpResponse<String>> second = getAsync(other, "cut?n=1000");
 
     assertThat(items(first.join()) + items(second.join())).isEqualTo(100);
     assertThat(get(one, "cut?n=1").statusCode()).isEqualTo(429);
@@ -322,15 +341,16 @@ class StreamBudgetsTest {
     assertThatThrownBy(() -> bean.stream(1).blockLast(PATIENCE)).hasMessageContaining("100-per");
   }
 
-  private HttpResponse<String> get(HttpService service, String route) {
+  private java.net.http.HttpResponse<String> get(HttpService service, String route) {
     return service.get("/streams/" + route, StatedCallers.ADDRESS, caller);
   }
 
-  private CompletableFuture<HttpResponse<String>> getAsync(HttpService service, String route) {
+  private CompletableFuture<java.net.http.HttpResponse<String>> getAsync(
+      HttpService service, String route) {
     return service.getAsync("/streams/" + route, StatedCallers.ADDRESS, caller);
   }
 
-  private static int items(HttpResponse<String> answer) {
+  private static int items(java.net.http.HttpResponse<String> answer) {
     return answer.body().split("data: x").length - 1;
   }
 
@@ -340,7 +360,7 @@ class StreamBudgetsTest {
   }
 
   private int left(HttpService service, String which) {
-    HttpResponse<String> answer = get(service, "left" + which);
+    java.net.http.HttpResponse<String> answer = get(service, "left" + which);
     assertThat(answer.statusCode()).as("%s", answer.headers().map()).isEqualTo(200);
     return 1 + Integer.parseInt(field(answer, "RateLimit").replaceFirst(".*;r=(\\d+);.*", "$1"));
   }
@@ -351,7 +371,7 @@ class StreamBudgetsTest {
   }
 
   private int peek(HttpService service, String which) {
-    HttpResponse<String> answer = get(service, "peek" + which);
+    java.net.http.HttpResponse<String> answer = get(service, "peek" + which);
     return answer.statusCode() == 200
         ? 1 + Integer.parseInt(field(answer, "RateLimit").replaceFirst(".*;r=(\\d+);.*", "$1"))
         : -1;
@@ -426,6 +446,7 @@ class StreamBudgetsTest {
     private static final int HOUR = 3_600;
 
     final AtomicInteger produced = new AtomicInteger();
+    final List<ByteBuf> buffers = new CopyOnWriteArrayList<>();
     private final Map<String, Sinks.Many<Integer>> sources = new ConcurrentHashMap<>();
 
     Sinks.Many<Integer> source(String id) {
@@ -465,6 +486,19 @@ class StreamBudgetsTest {
     @Cutting
     Flux<String> plain(@QueryValue int n) {
       return Flux.range(0, n).map(i -> "x");
+    }
+
+    @Get(uri = "/buffers", produces = MediaType.TEXT_PLAIN)
+    @Cutting
+    HttpResponse<Flux<ByteBuf>> buffers(@QueryValue int n) {
+      return HttpResponse.ok(
+          Flux.range(0, n)
+              .map(
+                  i -> {
+                    ByteBuf buffer = PooledByteBufAllocator.DEFAULT.directBuffer(16).writeByte('x');
+                    buffers.add(buffer);
+                    return buffer;
+                  }));
     }
 
     @Get(uri = "/window", produces = MediaType.TEXT_EVENT_STREAM)

@@ -12,14 +12,19 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.ResultCost;
 import io.limiter.micronaut.annotation.StreamBudget;
+import io.limiter.micronaut.annotation.StreamEnd;
 import io.limiter.micronaut.annotation.TokenBucket;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.HttpResponse;
 import jakarta.inject.Singleton;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
+import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 
 /** A cost that no call could pay, and an outcome that cannot be seen, stop the start. */
@@ -28,7 +33,7 @@ class ChargeMistakesTest extends MistakesContract {
   private static final String BOUNDS =
       "set it to 1 to 1000000000, or to an expression over the arguments, such as \"#";
   private static final String REMEDY =
-      "the method returns java.util.concurrent.Future, which does not show when a call ends: return a CompletionStage or a Publisher";
+      "the method returns java.util.concurrent.Future<java.lang.String>, which does not show when a call ends: return a CompletionStage or a Publisher";
 
   @Mistaken
   static class Costs {
@@ -126,6 +131,59 @@ class ChargeMistakesTest extends MistakesContract {
         rules = @RateRule(leakyBucket = @LeakyBucket(queue = 10)))
     Flux<String> itemsThatWait() {
       return Flux.empty();
+    }
+
+    @Mistake(
+        "@RateLimiter.stream = @StreamBudget: the method returns io.micronaut.http.HttpResponse<java.lang.String>, which is no stream: return a Publisher, or remove it")
+    @RateLimiter(
+        cost = "5",
+        resultCost = Units.class,
+        stream = @StreamBudget(end = StreamEnd.CUT),
+        rules = @RateRule)
+    HttpResponse<String> streamOfNone() {
+      return HttpResponse.ok();
+    }
+
+    @RateLimiter(
+        cost = "5",
+        resultCost = Units.class,
+        stream = @StreamBudget(end = StreamEnd.CUT),
+        rules = @RateRule)
+    HttpResponse<?> perhapsAStream() {
+      return HttpResponse.ok();
+    }
+
+    @RateLimiter(cost = "5", resultCost = Units.class, rules = @RateRule(counts = Counts.FAILURES))
+    HttpResponse<?> perhapsAStreamByOutcome() {
+      return HttpResponse.ok();
+    }
+
+    @Mistake({"@RateLimiter.resultCost = ", "since it counts by outcome: move the rule"})
+    @RateLimiter(
+        cost = "5",
+        resultCost = Units.class,
+        stream = @StreamBudget,
+        rules = @RateRule(counts = Counts.FAILURES))
+    CompletionStage<HttpResponse<Publisher<String>>> itemsInAResponseByOutcome() {
+      return CompletableFuture.completedFuture(HttpResponse.ok());
+    }
+
+    @Mistake({
+      "@RateLimiter.resultCost = ",
+      "the method returns a Publisher of responses, of which the server sends one: return a Mono of it, or annotate the method with @SingleResult"
+    })
+    @RateLimiter(cost = "5", resultCost = Units.class, rules = @RateRule)
+    Flux<HttpResponse<String>> responses() {
+      return Flux.empty();
+    }
+
+    @Mistake({
+      "@RateLimiter.resultCost = ",
+      "the method returns java.util.Optional<java.util.concurrent.CompletionStage<java.lang.String>>, which does not show when a call ends: return a CompletionStage or a Publisher, or write a cost alone"
+    })
+    @RateLimiter(cost = "5", resultCost = Units.class, rules = @RateRule)
+    Optional<CompletionStage<String>> stageInside() {
+      return Optional.empty();
     }
 
     @Mistake("@RateLimiter.stream.step = 1000000001: set it to 1 to 1000000000")
@@ -245,7 +303,7 @@ class ChargeMistakesTest extends MistakesContract {
 
     @Mistake({
       "@RateLimiter.countIf = #",
-      "{status == 404}: the method returns java.util.concurrent.Future",
+      "{status == 404}: the method returns java.util.concurrent.Future<java.lang.String>",
       "or count all of its calls"
     })
     @RateLimiter(countIf = "#{status == 404}", rules = @RateRule)
