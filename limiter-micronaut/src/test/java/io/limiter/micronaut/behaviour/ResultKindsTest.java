@@ -3,6 +3,7 @@ package io.limiter.micronaut.behaviour;
 
 import static io.limiter.micronaut.testing.HttpService.settings;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.core.testing.RedisProcess;
@@ -16,6 +17,12 @@ import io.micronaut.http.annotation.Get;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpClient.Version;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -27,10 +34,12 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 
@@ -45,7 +54,8 @@ class ResultKindsTest {
 
   private final RedisProcess redis = RedisProcess.onFreePort().start();
   private final HttpService service = start(true);
-  private final HttpService ungated = start(false);
+  private final HttpService ungated = start(false); // with HTTP/2
+  private final HttpClient http2 = HttpClient.newHttpClient();
   private int ids;
 
   private HttpService start(boolean gate) {
@@ -58,6 +68,8 @@ class ResultKindsTest {
             "2s",
             "limiter.deny-cache.enabled", // a step that is denied is cached as a call of that cost
             false,
+            "micronaut.server.http-version",
+            gate ? "1.1" : "2.0",
             "limiter.gate.enabled",
             gate));
   }
@@ -137,6 +149,47 @@ class ResultKindsTest {
     }
   }
 
+  /** Its method has returned, and its body is not there yet. */
+  @Test
+  void aClientThatLeavesFreesThePermitOfABodyThatIsWritten() throws Exception {
+    String id = another();
+    try (Socket client = service.open("/kinds/permits/later-input?way=WAIT&id=" + id, "X-Id", id)) {
+      Waiting.of(id).there().get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+      assertThat(call("Permits", "value", Place.GATE, id, Way.OK)).isEqualTo(End.OK);
+      assertThat(call("Permits", "laterInput", Place.GATE, id, Way.OK)).isEqualTo(End.DENIED);
+      client.setSoLinger(true, 0);
+    }
+    await()
+        .atMost(PATIENCE)
+        .until(() -> call("Permits", "laterInput", Place.GATE, id, Way.OK) == End.OK);
+    Waiting.of(id).go().complete(null);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"later-input", "later-writable", "file", "stream-response"})
+  void aRequestWithoutABodyFreesItsPermit(String path) {
+    String id = another();
+    for (int i = 0; i < 3; i++) {
+      assertThat(
+              service
+                  .exchange("HEAD", "/kinds/permits/" + path + "?way=OK&id=" + id, "", "X-Id", id)
+                  .statusCode())
+          .isEqualTo(200);
+    }
+  }
+
+  /** The server decides on its status as it writes it. */
+  @Test
+  void aPartOfAFileFreesItsPermit() {
+    String id = another();
+    for (int i = 0; i < 3; i++) {
+      java.net.http.HttpResponse<String> part =
+          service.get("/kinds/permits/file?way=OK&id=" + id, "X-Id", id, "Range", "bytes=1-3");
+      assertThat(part.statusCode()).isEqualTo(206);
+      assertThat(part.body()).isEqualTo("xxx");
+    }
+  }
+
   /** Who decides a call: the gate or the guard of a route, or the guard of another bean. */
   private enum Place {
     GATE,
@@ -163,19 +216,27 @@ class ResultKindsTest {
 
   private End request(Place place, String feature, String result, String id, Way way) {
     try {
+      String path =
+          "/kinds/%s/%s?id=%s&way=%s"
+              .formatted(
+                  feature.toLowerCase(Locale.ROOT),
+                  result.replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT),
+                  id,
+                  way);
       java.net.http.HttpResponse<String> answer =
-          (place == Place.GATE ? service : ungated)
-              .getAsync(
-                  "/kinds/%s/%s?id=%s&way=%s"
-                      .formatted(
-                          feature.toLowerCase(Locale.ROOT),
-                          result.replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT),
-                          id,
-                          way),
-                  "X-Id",
-                  id)
+          (place == Place.GATE
+                  ? service.getAsync(path, "X-Id", id)
+                  : http2.sendAsync(
+                      HttpRequest.newBuilder(
+                              URI.create(
+                                  "http://localhost:" + ungated.port() + HttpService.path(path)))
+                          .header("X-Id", id)
+                          .build(),
+                      BodyHandlers.ofString()))
               .orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS)
               .join();
+      assertThat(answer.version())
+          .isEqualTo(place == Place.GATE ? Version.HTTP_1_1 : Version.HTTP_2);
       if (answer.statusCode() == 429) {
         return End.DENIED;
       }

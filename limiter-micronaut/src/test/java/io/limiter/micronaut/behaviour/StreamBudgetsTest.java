@@ -23,7 +23,6 @@ import io.limiter.micronaut.testing.StatedCallers;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.http.HttpResponse;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
@@ -38,6 +37,7 @@ import java.io.InputStreamReader;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.net.Socket;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -115,7 +115,7 @@ class StreamBudgetsTest {
   @ValueSource(ints = {0, 1, 9, 10, 11, 34, 99})
   void aStreamCostsWhatItHasSent(int items) {
     for (HttpService service : new HttpService[] {one, memory}) {
-      java.net.http.HttpResponse<String> answer = get(service, "finish?n=" + items);
+      HttpResponse<String> answer = get(service, "finish?n=" + items);
 
       assertThat(items(answer)).as(answer.body()).isEqualTo(items);
       assertThat(left(service)).isEqualTo(100 - items);
@@ -161,7 +161,7 @@ class StreamBudgetsTest {
   @Test
   void aStreamThatIsCutSendsWhatIsLeftAndNoMore() {
     double before = cuts("100-per-3600s");
-    java.net.http.HttpResponse<String> answer = get(one, "cut?n=1000");
+    HttpResponse<String> answer = get(one, "cut?n=1000");
 
     assertThat(answer.statusCode()).isEqualTo(200);
     assertThat(items(answer)).isEqualTo(100);
@@ -193,7 +193,7 @@ class StreamBudgetsTest {
     assertThat(items(get(one, "cut?n=25"))).as("none is missing").isEqualTo(25);
     another();
     assertThat(items(get(one, "finish?n=75"))).isEqualTo(75);
-    java.net.http.HttpResponse<String> cut = get(one, "cut?n=26");
+    HttpResponse<String> cut = get(one, "cut?n=26");
     assertThat(items(cut)).isEqualTo(25);
     assertThat(cut.body()).contains("end of");
   }
@@ -201,7 +201,7 @@ class StreamBudgetsTest {
   /** There is no BudgetEnd for its items. */
   @Test
   void withoutALastItemTheStreamJustEnds() {
-    java.net.http.HttpResponse<String> answer = get(one, "plain?n=1000");
+    HttpResponse<String> answer = get(one, "plain?n=1000");
 
     assertThat(answer.statusCode()).isEqualTo(200);
     assertThat(answer.body()).isEqualTo("x".repeat(100));
@@ -292,8 +292,8 @@ class StreamBudgetsTest {
 
   @Test
   void twoInstancesShareABudget() {
-    CompletableFuture<java.net.http.HttpResponse<String>> first = getAsync(one, "cut?n=1000");
-    CompletableFuture<java.net.http.HttpResponse<String>> second = getAsync(other, "cut?n=1000");
+    CompletableFuture<HttpResponse<String>> first = getAsync(one, "cut?n=1000");
+    CompletableFuture<HttpResponse<String>> second = getAsync(other, "cut?n=1000");
 
     assertThat(items(first.join()) + items(second.join())).isEqualTo(100);
     assertThat(get(one, "cut?n=1").statusCode()).isEqualTo(429);
@@ -341,16 +341,15 @@ class StreamBudgetsTest {
     assertThatThrownBy(() -> bean.stream(1).blockLast(PATIENCE)).hasMessageContaining("100-per");
   }
 
-  private java.net.http.HttpResponse<String> get(HttpService service, String route) {
+  private HttpResponse<String> get(HttpService service, String route) {
     return service.get("/streams/" + route, StatedCallers.ADDRESS, caller);
   }
 
-  private CompletableFuture<java.net.http.HttpResponse<String>> getAsync(
-      HttpService service, String route) {
+  private CompletableFuture<HttpResponse<String>> getAsync(HttpService service, String route) {
     return service.getAsync("/streams/" + route, StatedCallers.ADDRESS, caller);
   }
 
-  private static int items(java.net.http.HttpResponse<String> answer) {
+  private static int items(HttpResponse<String> answer) {
     return answer.body().split("data: x").length - 1;
   }
 
@@ -360,7 +359,7 @@ class StreamBudgetsTest {
   }
 
   private int left(HttpService service, String which) {
-    java.net.http.HttpResponse<String> answer = get(service, "left" + which);
+    HttpResponse<String> answer = get(service, "left" + which);
     assertThat(answer.statusCode()).as("%s", answer.headers().map()).isEqualTo(200);
     return 1 + Integer.parseInt(field(answer, "RateLimit").replaceFirst(".*;r=(\\d+);.*", "$1"));
   }
@@ -371,7 +370,7 @@ class StreamBudgetsTest {
   }
 
   private int peek(HttpService service, String which) {
-    java.net.http.HttpResponse<String> answer = get(service, "peek" + which);
+    HttpResponse<String> answer = get(service, "peek" + which);
     return answer.statusCode() == 200
         ? 1 + Integer.parseInt(field(answer, "RateLimit").replaceFirst(".*;r=(\\d+);.*", "$1"))
         : -1;
@@ -490,15 +489,14 @@ class StreamBudgetsTest {
 
     @Get(uri = "/buffers", produces = MediaType.TEXT_PLAIN)
     @Cutting
-    HttpResponse<Flux<ByteBuf>> buffers(@QueryValue int n) {
-      return HttpResponse.ok(
-          Flux.range(0, n)
-              .map(
-                  i -> {
-                    ByteBuf buffer = PooledByteBufAllocator.DEFAULT.directBuffer(16).writeByte('x');
-                    buffers.add(buffer);
-                    return buffer;
-                  }));
+    Flux<ByteBuf> buffers(@QueryValue int n) {
+      return Flux.range(0, n)
+          .map(
+              i -> {
+                ByteBuf buffer = PooledByteBufAllocator.DEFAULT.directBuffer(16).writeByte('x');
+                buffers.add(buffer);
+                return buffer;
+              });
     }
 
     @Get(uri = "/window", produces = MediaType.TEXT_EVENT_STREAM)
