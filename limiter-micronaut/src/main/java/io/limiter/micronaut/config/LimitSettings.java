@@ -8,6 +8,7 @@ import io.limiter.micronaut.config.SettingsReader.WrittenLayer;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
+import io.micronaut.context.env.PropertySource;
 import io.micronaut.core.annotation.Internal;
 import java.util.Arrays;
 import java.util.Collection;
@@ -66,6 +67,7 @@ public final class LimitSettings {
     boolean mayChange(String tier, String policy);
   }
 
+  private final List<PropertySource> sources;
   private final List<Layer> layers;
   private final Map<String, PolicyDefinition> policies = new TreeMap<>();
   private final Set<String> tiers = new TreeSet<>();
@@ -76,16 +78,19 @@ public final class LimitSettings {
   private final boolean listsAtRunTime;
 
   /**
+   * @param sources by which they were read
    * @param layers those of the lowest precedence first
    * @param exempt the callers without limits; empty if there are none
    * @param block the callers whose requests are rejected
    * @param listsAtRunTime whether callers can be exempt and blocked at run time, too
    */
   LimitSettings(
+      List<PropertySource> sources,
       List<Layer> layers,
       Optional<ExemptConfiguration> exempt,
       BlockConfiguration block,
       boolean listsAtRunTime) {
+    this.sources = sources;
     this.layers = List.copyOf(layers);
     this.exempt = exempt;
     this.block = block;
@@ -104,6 +109,11 @@ public final class LimitSettings {
     names.forEach(policy -> policies.put(policy, of(Optional.empty(), policy)));
     this.routes = paths.stream().map(Route::of).toList();
     this.usualTier = usual.map(Origin::value);
+  }
+
+  /** What the application had when they were read. */
+  public List<PropertySource> sources() {
+    return sources;
   }
 
   /** The names of the policies that files and code configure, sorted. */

@@ -116,6 +116,7 @@ public final class PoliciesConfiguration {
     layers.add(SettingsReader.read(shared, "Redis", values));
     layers.add(SettingsReader.read(own, "the endpoint limits", values));
     return new LimitSettings(
+        sources.all(),
         layers,
         Optional.of(ExemptConfiguration.of(now)).filter(lists -> !lists.isEmpty()),
         BlockConfiguration.of(now),

@@ -20,19 +20,19 @@ public interface SettingsRefresh {
   int CHECK_ORDER = Ordered.HIGHEST_PRECEDENCE + 100;
 
   /**
-   * Reads all settings again, together with these, and uses them if they are valid. Blocks.
+   * Uses these with the settings that were read last, if they are valid. Blocks.
    *
    * @param shared settings that all instances share, by their names under {@code limiter.policies}
    * @return the mistake, which was logged; empty if they are in use now
    */
   Optional<String> refresh(Map<String, String> shared);
 
-  /** Like {@link #refresh(Map)}, but with the shared settings that are in use. */
+  /** Reads all settings again, and uses them with the shared ones that are in use. */
   Optional<String> refresh();
 
   /**
-   * Like {@link #refresh()}, but with a setting of this instance alone, which takes precedence over
-   * all others until the instance stops.
+   * Like {@link #refresh(Map)}, but with a setting of this instance alone, which takes precedence
+   * over all others until the instance stops.
    *
    * @param name its name under {@code limiter.policies}
    */

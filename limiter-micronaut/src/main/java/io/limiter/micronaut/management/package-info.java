@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The endpoint {@code limits} of micronaut-management, and what is collected for it. Without the
- * endpoint, which is off by default, there is no bean of this package.
+ * The endpoint {@code limits} of micronaut-management, and what is collected for it: no bean of it
+ * exists while it is off, which is the default. And the endpoint {@code refresh}.
  */
 @Configuration
 @Requires(classes = Endpoint.class)

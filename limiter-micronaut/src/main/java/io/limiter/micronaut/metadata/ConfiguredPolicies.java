@@ -23,6 +23,8 @@ import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.Continuations;
 import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.env.Environment;
+import io.micronaut.context.env.PropertySource;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.context.exceptions.ConfigurationException;
@@ -39,6 +41,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -354,24 +357,28 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
 
     @Override
     public synchronized Optional<String> refresh() {
-      return refresh(shared);
+      return refresh(SettingSources::whole, shared, own);
     }
 
     @Override
     public synchronized Optional<String> refresh(Map<String, String> all) {
-      return refresh(all, own);
+      return refresh(SettingSources::of, all, own);
     }
 
     @Override
     public synchronized Optional<String> set(String name, String value) {
       Map<String, String> more = new HashMap<>(own);
       more.put(name, value);
-      return refresh(shared, more);
+      return refresh(SettingSources::of, shared, more);
     }
 
-    private Optional<String> refresh(Map<String, String> all, Map<String, String> mine) {
+    private Optional<String> refresh(
+        BiFunction<Environment, List<PropertySource>, SettingSources> reader,
+        Map<String, String> all,
+        Map<String, String> mine) {
       try {
-        SettingSources sources = SettingSources.of(policies.context.getEnvironment());
+        SettingSources sources =
+            reader.apply(policies.context.getEnvironment(), configuration.current().sources());
         fixed.check(sources);
         LimitSettings read = configuration.read(sources, all, mine);
         Map<String, List<Rule>> before = plans.current().rules();
