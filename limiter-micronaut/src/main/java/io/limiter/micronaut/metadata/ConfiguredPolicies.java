@@ -19,6 +19,7 @@ import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.event.EventPublisher;
 import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.PlanGeneration;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.Continuations;
@@ -42,7 +43,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.BiFunction;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -104,11 +104,10 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   @Override
   public void onApplicationEvent(StartupEvent started) {
     LimitSettings settings = configured.current();
-    Set<String> names = check(settings, plans.current().policyNames(), plans.current()::ruleNames);
+    Set<String> names = check(settings, plans.current());
     plans.limitRoutes();
     configured.prepare(settings, names).run();
     log(settings);
-    logWithoutEffect(settings);
     logLeftOpen();
   }
 
@@ -116,23 +115,39 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
    * Requires that there is a policy, and a rule, for each setting, and a gate for each route.
    *
    * @param settings those by which the plans are made
-   * @param policies the names of the policies that are planned
-   * @param rules the names of the rules of a policy
    * @return the names of all policies that settings may change
    */
-  Set<String> check(
-      LimitSettings settings, Set<String> policies, Function<String, Set<String>> rules) {
-    boolean doubtful = !settings.unusedVariables().isEmpty();
+  Set<String> check(LimitSettings settings, PlanGeneration planned) {
     List<PolicyDefinition> written = new ArrayList<>();
     settings.policies().forEach(policy -> written.add(settings.of(policy)));
     for (String tier : settings.tiers()) {
       settings.policiesIn(tier).forEach(policy -> written.add(settings.of(tier, policy)));
     }
-    Set<String> names = new TreeSet<>(policies);
-    if (doubtful || !written.stream().map(PolicyDefinition::name).allMatch(names::contains)) {
-      names.addAll(allNames());
+    Set<String> names = planned.policyNames();
+    Set<String> ofCode = new TreeSet<>();
+    if (!settings.unusedVariables().isEmpty()
+        || !planned.unused().isEmpty()
+        || !written.stream().map(PolicyDefinition::name).allMatch(names::contains)) {
+      // A name is doubtful. Only now, since this inspects every bean: those of factories, which are
+      // planned late, and the policies that are beans.
+      plans.planAll(planned);
+      names.addAll(planned.policyNames());
+      names.removeAll(planned.unused());
+      context.getBeansOfType(Policy.class).forEach(policy -> ofCode.add(policy.name()));
+      ofCode.removeAll(names);
+      names.addAll(ofCode);
+      names.addAll(planned.unused());
     }
-    written.forEach(policy -> check(policy, policies, names, rules));
+    for (PolicyDefinition policy : written) {
+      if (!names.contains(policy.name())) {
+        throw unknown(policy, names);
+      }
+      if (ofCode.contains(policy.name())) {
+        rejectForCode(policy);
+      } else if (!policy.members().isFalse(PolicyMember.ENABLED)) {
+        policy.changes().forEach((rule, some) -> requireRule(policy.name(), rule, some, planned));
+      }
+    }
     names.forEach(policy -> settings.of(policy)); // so that their variables are known
     if (!settings.routes().isEmpty() && !gate.enabled()) {
       throw settings
@@ -143,23 +158,6 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
               "only the gate limits paths, and limiter.gate.enabled is false: enable it, or remove the routes");
     }
     return names;
-  }
-
-  private void check(
-      PolicyDefinition settings,
-      Set<String> policies,
-      Set<String> known,
-      Function<String, Set<String>> rules) {
-    String policy = settings.name();
-    if (!known.contains(policy)) {
-      throw unknown(settings, known);
-    }
-    if (!policies.contains(policy) && !plans.current().policyNames().contains(policy)) {
-      rejectForCode(settings);
-    }
-    if (!settings.members().isFalse(PolicyMember.ENABLED)) {
-      settings.changes().forEach((rule, some) -> requireRule(policy, rule, some, rules));
-    }
   }
 
   private static ConfigurationException unknown(PolicyDefinition settings, Set<String> known) {
@@ -191,8 +189,8 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
 
   /** Each setting of a single rule must be that of some rule. */
   private static void requireRule(
-      String policy, String rule, MemberSet some, Function<String, Set<String>> rules) {
-    Set<String> names = rules.apply(policy);
+      String policy, String rule, MemberSet some, PlanGeneration planned) {
+    Set<String> names = planned.ruleNames(policy);
     if (!names.contains(rule)) {
       throw some.origins()
           .iterator()
@@ -204,17 +202,6 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
                   : "the policy '%s' has no rule '%s': use one of %s"
                       .formatted(policy, rule, String.join(", ", names)));
     }
-  }
-
-  /**
-   * All names, including those of factories' beans, which are planned late, and of policies that
-   * are beans. It inspects every bean, so it is used only if a name is doubtful.
-   */
-  private Set<String> allNames() {
-    plans.planAll();
-    Set<String> names = plans.current().policyNames();
-    context.getBeansOfType(Policy.class).forEach(policy -> names.add(policy.name()));
-    return names;
   }
 
   /** A policy without its own name has that of its method, which is long. */
@@ -246,6 +233,14 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
       warnings.add("Policies have a rule with the count 0, so they admit no call: " + closed);
     }
     warnings.addAll(plans.current().longLeases());
+    Set<String> unused = plans.current().unused();
+    policies.removeAll(unused);
+    for (String policy : unused) {
+      warnings.add(
+          "The policy '%s' limits no call: it has rules in the configuration, and neither an annotation nor a route names it%s"
+              .formatted(policy, meant(policies, policy)));
+    }
+    addWithoutEffect(read, warnings);
     Set<String> known = new TreeSet<>(); // the variables that would have an effect
     for (String variable : read.unusedVariables()) {
       if (known.isEmpty()) {
@@ -256,24 +251,24 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
       }
       warnings.add(
           "The environment variable %s has no effect: it matches no policy, rule or list index of an annotation or a file%s"
-              .formatted(
-                  variable,
-                  NearestNames.of(known, variable).stream()
-                      .findFirst()
-                      .map(nearest -> "; did you mean " + nearest + '?')
-                      .orElse("")));
+              .formatted(variable, meant(known, variable)));
     }
     warnings.stream().filter(warning -> !logged.contains(warning)).forEach(LOG::warn);
     logged = warnings;
   }
 
-  /** Logs settings that have no effect. */
-  private void logWithoutEffect(LimitSettings read) {
+  private static String meant(Set<String> known, String name) {
+    return NearestNames.of(known, name).stream()
+        .findFirst()
+        .map(nearest -> "; did you mean " + nearest + '?')
+        .orElse("");
+  }
+
+  private void addWithoutEffect(LimitSettings read, Set<String> warnings) {
     if (!read.tiers().isEmpty() && !context.containsBean(Tiers.class)) {
-      LOG.warn(
-          "{} has rules of tiers, but no bean of type {} determines the tier of a caller: all callers have the default tier",
-          LimitSettings.TIERS,
-          Tiers.class.getName());
+      warnings.add(
+          "%s has rules of tiers, but no bean of type %s determines the tier of a caller: all callers have the default tier"
+              .formatted(LimitSettings.TIERS, Tiers.class.getName()));
     }
     boolean users =
         Stream.of(
@@ -281,10 +276,9 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
                 read.block().map(BlockConfiguration::users))
             .anyMatch(named -> named.isPresent() && !named.get().isEmpty());
     if (users && !ClassUtils.isPresent(SECURITY, getClass().getClassLoader())) {
-      LOG.warn(
-          "{}.users or {}.users has names, but micronaut-security is absent: the names have no effect unless a filter of the application sets the principal of a request",
-          ExemptConfiguration.PREFIX,
-          BlockConfiguration.PREFIX);
+      warnings.add(
+          "%s.users or %s.users has names, but micronaut-security is absent: the names have no effect unless a filter of the application sets the principal of a request"
+              .formatted(ExemptConfiguration.PREFIX, BlockConfiguration.PREFIX));
     }
   }
 
@@ -382,9 +376,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
         fixed.check(sources);
         LimitSettings read = configuration.read(sources, all, mine);
         Map<String, List<Rule>> before = plans.current().rules();
-        plans.replan(
-            read,
-            (names, rules) -> configuration.prepare(read, policies.check(read, names, rules)));
+        plans.replan(read, planned -> configuration.prepare(read, policies.check(read, planned)));
         shared = Map.copyOf(all);
         own = Map.copyOf(mine);
         policies.log(read);

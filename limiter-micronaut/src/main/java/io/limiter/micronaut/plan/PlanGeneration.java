@@ -346,6 +346,14 @@ public final class PlanGeneration {
     return names;
   }
 
+  /** The policies of settings that limit nothing: neither an annotation nor a route names them. */
+  public Set<String> unused() {
+    Set<String> names = new TreeSet<>(settings.policies());
+    settings.routes().forEach(route -> names.remove(route.policy().value()));
+    names.removeIf(policy -> !exists(settings.of(policy)));
+    return names;
+  }
+
   /**
    * The names of the rules of a policy that single settings may change, of the methods that are
    * planned by now.

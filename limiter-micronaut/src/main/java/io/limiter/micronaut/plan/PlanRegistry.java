@@ -37,9 +37,7 @@ import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /**
@@ -162,18 +160,16 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
    * Plans all methods again, by other settings. The current plans decide calls until all of the new
    * ones are complete.
    *
-   * @param check rejects settings of what does not exist: it is given the names of all policies,
-   *     and finds the names of the rules of one. It returns what uses the settings once the new
-   *     plans are in use
+   * @param check rejects settings of what does not exist. It returns what uses the settings once
+   *     the new plans are in use
    * @throws io.micronaut.context.exceptions.ConfigurationException if the settings are invalid;
    *     then nothing changes
    */
   public synchronized void replan(
-      LimitSettings settings,
-      BiFunction<Set<String>, Function<String, Set<String>>, Runnable> check) {
+      LimitSettings settings, Function<PlanGeneration, Runnable> check) {
     PlanGeneration next = new PlanGeneration(source, settings);
     next.planMethodsOf(current);
-    Runnable use = check.apply(next.policyNames(), next::ruleNames);
+    Runnable use = check.apply(next);
     next.limitRoutes(contextPath, () -> methodPaths(next));
     ShapeChanges.warn(current.policies(), next.policies());
     current = next;
@@ -242,12 +238,12 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
    * Plans the methods of all beans, including those that factories make. It inspects every bean, so
    * the start does not do it.
    */
-  public void planAll() {
+  public void planAll(PlanGeneration generation) {
     for (BeanDefinition<?> bean : beans.getAllBeanDefinitions()) {
       for (BeanDefinition<?> definition : withTarget(bean)) {
         definition.getExecutableMethods().stream()
             .filter(method -> method.hasStereotype(Limited.class))
-            .forEach(method -> current.of(method, () -> written(bean.getBeanType())));
+            .forEach(method -> generation.of(method, () -> written(bean.getBeanType())));
       }
     }
   }

@@ -69,7 +69,7 @@ final class PlannedPolicies implements LimitPolicies {
 
   private void planAll() {
     if (!complete) {
-      plans.planAll(); // twice at the same time gives the same plans
+      plans.planAll(plans.current()); // twice at the same time gives the same plans
       complete = true;
     }
   }

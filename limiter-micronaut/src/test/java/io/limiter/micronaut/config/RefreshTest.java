@@ -38,6 +38,8 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The endpoint {@code refresh} reads real files. While it does, the environment has no settings of
@@ -306,6 +308,27 @@ class RefreshTest {
     try (FileService service = start("limiter.enabled", false)) {
       assertThat(service.refresh().body()).isEqualTo("[]");
       assertThat(service.bean(RefreshEndpoint.class)).isExactlyInstanceOf(RefreshEndpoint.class);
+    }
+  }
+
+  /** The start refuses it, too. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "tiers: {pro: {free: unlimited}}",
+        "policies: {free: {observe: true}}",
+        "policies: {free: {code: a-code}}",
+      })
+  void aPolicyThatLosesItsRulesIsRefusedWhereASettingNamesIt(String rest) {
+    FileService.write(directory, "limiter: {policies: {free: {rules: [{count: 2, time: 60s}]}}}");
+    try (FileService service = start()) {
+      service.write("limiter: {" + rest + "}");
+      service.refresh();
+      assertThat(refreshed.lines())
+          .singleElement()
+          .asString()
+          .startsWith("ERROR ")
+          .contains(": no policy is named 'free': ");
     }
   }
 }

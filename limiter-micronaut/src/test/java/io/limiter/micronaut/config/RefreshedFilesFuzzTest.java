@@ -3,28 +3,27 @@ package io.limiter.micronaut.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.Policy;
+import io.limiter.core.rule.SlidingWindowLogRule;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.Seeds;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.Tiers;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
-import io.limiter.micronaut.testing.HttpService;
-import io.micronaut.context.ApplicationContext;
+import io.limiter.micronaut.testing.FileService;
+import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.context.env.Environment;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
-import io.micronaut.runtime.context.scope.refresh.RefreshEvent;
-import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Singleton;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.http.HttpResponse;
-import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -33,6 +32,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -55,6 +55,10 @@ class RefreshedFilesFuzzTest {
 
   @TempDir Path directory;
 
+  @AutoClose
+  private final RecordedLog refused =
+      RecordedLog.of("io.limiter.micronaut.metadata.ConfiguredPolicies$PoliciesRefresh");
+
   @Controller
   @Requires(property = "spec.name", value = SPEC)
   static class Routes {
@@ -73,6 +77,27 @@ class RefreshedFilesFuzzTest {
     }
   }
 
+  /** Made by a factory, so planned when it is first called. */
+  interface Mailer {
+    void send();
+  }
+
+  @Factory
+  @Requires(property = "spec.name", value = SPEC)
+  static class Beans {
+
+    @Singleton
+    @RateLimiter(value = "mail", rules = @RateRule(count = 5))
+    Mailer mailer() {
+      return () -> {};
+    }
+
+    @Singleton
+    Policy ofCode() {
+      return Policy.of("of-code", SlidingWindowLogRule.of(3, Duration.ofHours(1)));
+    }
+  }
+
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
   static class TiersByHeader implements Tiers {
@@ -83,32 +108,10 @@ class RefreshedFilesFuzzTest {
     }
   }
 
-  /** Reads its directory's application.yml, as the endpoint {@code refresh} does once more. */
-  private static final class Service extends HttpService {
+  private static final class Service extends FileService {
 
     private Service(Path directory) {
-      super(
-          ApplicationContext.builder(
-                  Map.of(
-                      "spec.name",
-                      SPEC,
-                      "micronaut.server.port",
-                      -1,
-                      "micronaut.metrics.enabled",
-                      false,
-                      "micronaut.otel.enabled",
-                      false))
-              .overrideConfigLocations("file:" + directory + '/')
-              .start()
-              .getBean(EmbeddedServer.class)
-              .start());
-    }
-
-    void refresh() {
-      Map<String, Object> changes = bean(Environment.class).refreshAndDiff();
-      if (!changes.isEmpty()) {
-        context().getEventPublisher(RefreshEvent.class).publishEvent(new RefreshEvent(changes));
-      }
+      super(SPEC, directory);
     }
 
     /** All that can be seen of the limits. */
@@ -162,6 +165,64 @@ class RefreshedFilesFuzzTest {
     pairs(50);
   }
 
+  @Test
+  void aRefreshAcceptsWhatAStartAccepts() {
+    sequences(5);
+  }
+
+  @Tag("matrix")
+  @Test
+  void manyRefreshesAcceptWhatAStartAccepts() {
+    sequences(150);
+  }
+
+  /** Files that may have a mistake. A refused one changes nothing. */
+  private void sequences(int wanted) {
+    Map<String, String> mistakes = new HashMap<>(); // of a start with a file; "" for none
+    Seeds.forEach(
+        (long) wanted * INPUTS_OF_A_PAIR,
+        seed -> {
+          Random random = new Random(seed);
+          String accepted = "limiter: {address: {trusted-proxies: [127.0.0.1, '::1']}}";
+          StringBuilder files = new StringBuilder();
+          FileService.write(directory, accepted);
+          try (Service refreshed = new Service(directory)) {
+            for (int i = 0; i < 6; i++) {
+              String file = new DraftGenerator(random).yaml();
+              files.append(file).append('\n');
+              String expected = mistakes.computeIfAbsent(file, this::mistakeOfStart);
+              refreshed.write(file);
+              refused.clear();
+              refreshed.refresh();
+              assertThat(String.join("", refused.messages()).replaceFirst(".*unchanged: ", ""))
+                  .as("-Dlimiter.seed=%d: after %n%s", seed, files)
+                  .isEqualTo(expected);
+              accepted = expected.isEmpty() ? file : accepted;
+            }
+            FileService.write(directory, accepted);
+            try (Service started = new Service(directory)) {
+              assertThat(refreshed.seen())
+                  .as("-Dlimiter.seed=%d: after %n%s", seed, files)
+                  .isEqualTo(started.seen());
+            }
+          }
+          return INPUTS_OF_A_PAIR;
+        });
+  }
+
+  private String mistakeOfStart(String file) {
+    FileService.write(directory, file);
+    try (Service started = new Service(directory)) {
+      return "";
+    } catch (RuntimeException e) {
+      Throwable mistake = e;
+      while (mistake.getCause() != null) {
+        mistake = mistake.getCause();
+      }
+      return mistake.getMessage();
+    }
+  }
+
   private void pairs(int wanted) {
     Seeds.forEach(
         (long) wanted * INPUTS_OF_A_PAIR,
@@ -170,13 +231,13 @@ class RefreshedFilesFuzzTest {
           String before = new FileGenerator(random).yaml();
           String after = new FileGenerator(random).yaml();
           String expected;
-          write(after);
+          FileService.write(directory, after);
           try (Service started = new Service(directory)) {
             expected = started.seen();
           }
-          write(before);
+          FileService.write(directory, before);
           try (Service refreshed = new Service(directory)) {
-            write(after);
+            refreshed.write(after);
             refreshed.refresh();
             assertThat(refreshed.seen())
                 .as("-Dlimiter.seed=%d: after %n%s, %n%s", seed, before, after)
@@ -186,11 +247,67 @@ class RefreshedFilesFuzzTest {
         });
   }
 
-  private void write(String yaml) {
-    try {
-      Files.writeString(directory.resolve("application.yml"), yaml);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+  /** Files as they are while they are edited: of few settings, that need one another. */
+  private static final class DraftGenerator {
+
+    private static final List<String> POLICIES =
+        List.of("named", "free", "Free", "mail", "of-code");
+
+    private final Random random;
+
+    DraftGenerator(Random random) {
+      this.random = random;
+    }
+
+    String yaml() {
+      Map<String, Object> limiter = new TreeMap<>();
+      limiter.put("address", Map.of("trusted-proxies", List.of("127.0.0.1", "::1")));
+      Map<String, Object> policies = new TreeMap<>();
+      for (String policy : POLICIES) {
+        if (random.nextInt(3) == 0) {
+          policies.put(policy, policy(policy));
+        }
+      }
+      if (!policies.isEmpty()) {
+        limiter.put("policies", policies);
+      }
+      if (random.nextInt(3) == 0) {
+        limiter.put(
+            "routes",
+            List.of(Map.of("path", "/p/**", "policy", random.nextInt(4) == 0 ? any() : "free")));
+      }
+      if (random.nextInt(3) == 0) {
+        Object rules =
+            random.nextBoolean()
+                ? "unlimited"
+                : Map.of("rules", List.of(Map.of("count", 2, "time", "1h")));
+        limiter.put("tiers", Map.of("pro", Map.of(any(), rules)));
+      }
+      return new Yaml().dump(Map.of("limiter", limiter));
+    }
+
+    private String any() {
+      return POLICIES.get(random.nextInt(POLICIES.size()));
+    }
+
+    private Map<String, Object> policy(String policy) {
+      Map<String, Object> members = new TreeMap<>();
+      if (random.nextInt(3) > 0) {
+        members.put(
+            "rules",
+            policy.equals("named") && random.nextBoolean()
+                ? Map.of(random.nextInt(4) == 0 ? "9-per-9s" : "5-per-3600s", Map.of("count", 3))
+                : List.of(Map.of("count", 3, "time", "1h")));
+      }
+      switch (random.nextInt(6)) {
+        case 0 -> members.put("code", "a-code");
+        case 1 -> members.put("observe", true);
+        case 2 -> members.put("enabled", false);
+        case 3 -> members.put("duplicate", Map.of("enabled", true, "by", "caller"));
+        case 4 -> members.put("fallback", "deny");
+        default -> {} // only rules
+      }
+      return members;
     }
   }
 

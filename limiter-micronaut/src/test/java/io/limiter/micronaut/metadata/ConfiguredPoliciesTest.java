@@ -7,9 +7,11 @@ import io.limiter.core.Policy;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.rule.SlidingWindowLogRule;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.testing.FileService;
 import io.limiter.micronaut.testing.Sources;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
@@ -17,18 +19,23 @@ import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Settings of a policy that does not exist stop the start: the intended policy would lack them. */
 class ConfiguredPoliciesTest {
 
   private static final String SPEC = "ConfiguredPoliciesTest";
+
+  @TempDir Path directory;
 
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
@@ -38,6 +45,9 @@ class ConfiguredPoliciesTest {
 
     @RateRule
     void nameless(String phone) {}
+
+    @RateLimiter(value = "camelCase", rules = @RateRule)
+    void camel() {}
   }
 
   @Factory
@@ -65,7 +75,7 @@ class ConfiguredPoliciesTest {
   void theMessageNamesPropertyValueKnownNamesAndRemedy() {
     assertThat(mistake("limiter.policies.smss.fallback", "deny"))
         .isEqualTo(
-            "limiter.policies.smss.fallback = deny in context: no policy is named 'smss': did you mean sms? Else use one of login-failures, mail, sms, set this name on a @RateLimiter, define its rules or duplicate.enabled here, or, for a policy from code, make it a bean of type io.limiter.core.Policy");
+            "limiter.policies.smss.fallback = deny in context: no policy is named 'smss': did you mean sms? Else use one of camelCase, login-failures, mail, sms, set this name on a @RateLimiter, define its rules or duplicate.enabled here, or, for a policy from code, make it a bean of type io.limiter.core.Policy");
   }
 
   @ParameterizedTest
@@ -112,6 +122,63 @@ class ConfiguredPoliciesTest {
     assertThat(mistake("limiter.policies.login-failures.observe", "true"))
         .isEqualTo(
             "limiter.policies.login-failures.observe = true in context: only policies of annotated methods are observed by configuration, and this one comes from code: remove it, and use request.observe() there");
+  }
+
+  @Test
+  void aPolicyThatCodeAsksForHasItsRulesThere() {
+    assertThat(mistake("limiter.policies.login-failures.rules[0].count", "3"))
+        .isEqualTo(
+            "limiter.policies.login-failures.rules[0].count = 3 in context: this policy comes from code, which only fallback, deadline and deny-cache can change: remove it");
+  }
+
+  /**
+   * Rules alone make a policy, so a mistyped name is no mistake; it limits nothing all the same.
+   */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "policies: {smss: {rules: [{count: 2, time: 60s}]}} | smss | ; did you mean sms?",
+        "policies.smss.rules[0]: {count: 2, time: 60s} | smss | ; did you mean sms?",
+        "policies: {Sms: {enabled: false, rules: [{count: 2, time: 60s}]}} | Sms | ; did you mean sms?",
+        "policies: {camel-case: {rules: [{count: 2, time: 60s}]}} | camel-case | ; did you mean camelCase?",
+        "policies: {other: {rules: [{count: 2, time: 60s}]}} | other | ''",
+        "{policies: {sms-: {rules: [{count: 2, time: 60s}]}}, tiers: {pro: {sms-: unlimited}}} | sms- | ; did you mean sms?",
+      })
+  void rulesOfAPolicyThatNothingNamesAreAWarning(String yaml, String policy, String advice) {
+    String warning =
+        "WARN The policy '%s' limits no call: it has rules in the configuration, and neither an annotation nor a route names it%s"
+            .formatted(policy, advice);
+    FileService.write(directory, "limiter:\n  " + yaml);
+    try (RecordedLog log = RecordedLog.of(ConfiguredPolicies.class);
+        FileService service = new FileService(SPEC, directory)) {
+      assertThat(log.lines()).containsOnlyOnce(warning);
+      log.clear();
+
+      service.write("limiter:\n  policies: {mail: {rules: [{count: 2, time: 60s}]}}");
+      service.refresh();
+      assertThat(log.messages()).isEmpty();
+
+      service.write("limiter:\n  " + yaml);
+      service.refresh();
+      assertThat(log.lines()).containsOnlyOnce(warning);
+    }
+  }
+
+  @Test
+  void aRefreshNamesWhatHasNoEffectToo() {
+    FileService.write(directory, "");
+    try (RecordedLog log = RecordedLog.of(ConfiguredPolicies.class);
+        FileService service = new FileService(SPEC, directory)) {
+      service.write("limiter: {tiers: {pro: {sms: unlimited}}}");
+      service.refresh();
+      service.write("limiter: {tiers: {pro: {sms: unlimited}}, exempt: {users: [ada]}}");
+      service.refresh();
+      assertThat(log.messages())
+          .satisfiesExactlyInAnyOrder(
+              it -> assertThat(it).startsWith("limiter.tiers has rules of tiers, but no bean"),
+              it -> assertThat(it).startsWith("limiter.exempt.users or limiter.block.users has"));
+    }
   }
 
   @Test
