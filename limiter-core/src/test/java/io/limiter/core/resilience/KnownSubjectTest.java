@@ -186,7 +186,7 @@ class KnownSubjectTest {
     admit(charge(LOG), 100, 1);
 
     subject.included(at(1));
-    assertThat(since(1)).as("another connection was faster").containsExactly(3);
+    assertThat(since(1)).as("another connection was faster").containsExactly(3L);
     subject.reported();
     subject.included(at(1) - 1);
     assertThat(since(1)).as("asked before").containsExactly(3L);

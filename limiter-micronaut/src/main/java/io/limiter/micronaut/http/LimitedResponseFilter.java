@@ -150,7 +150,7 @@ public final class LimitedResponseFilter
       return;
     }
     try {
-      if (!EncodedBody.encode(request, response, writers)) {
+      if (EncodedBody.encode(request, response, writers, true, null) == EncodedBody.Encoding.FAILED) {
         throw new CodecException("A %s cannot be encoded".formatted(body.getClass().getName()));
       }
     } catch (Throwable broken) {
