@@ -266,6 +266,7 @@ public final class LeaseStore extends DelegatingStore {
   }
 
   /** Lets the end of this store wait for a stage. */
+  @SuppressWarnings("CollectionUndefinedEquality") // a future equals itself alone, as is meant
   private void follow(CompletionStage<?> stage) {
     CompletableFuture<?> end = stage.toCompletableFuture();
     if (!end.isDone()) {
