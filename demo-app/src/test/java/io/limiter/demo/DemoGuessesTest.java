@@ -6,12 +6,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.testing.RecordedLog;
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.security.annotation.Secured;
 import io.micronaut.security.authentication.AuthenticationRequest;
 import io.micronaut.security.authentication.AuthenticationResponse;
 import io.micronaut.security.authentication.provider.HttpRequestAuthenticationProvider;
+import io.micronaut.security.rules.SecurityRule;
 import jakarta.inject.Singleton;
 import java.net.http.HttpResponse;
 import java.time.Duration;
@@ -102,6 +110,67 @@ class DemoGuessesTest {
       settings.put("limiter.policies.elsewhere.before-security", true);
       new Demo(Demo.newService(), settings).close();
       assertThat(log.messages()).isEmpty();
+    }
+  }
+
+  /** The demo decides {@code /account} before security, unless a setting ends that. */
+  @Test
+  void aWarningSaysThatNoLimitCountsTheWrongPasswordsOfHttpBasic() {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put(
+        "limiter.policies.io.limiter.demo.AccountController.account().before-security", false);
+    settings.put("limiter.policies.io.limiter.demo.AccountController.account().enabled", false);
+    settings.put("limiter.policies.all.rules[0].count", 1000);
+    settings.put("limiter.routes[0].path", "/**");
+    settings.put("limiter.routes[0].policy", "all");
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.http.UserWarnings")) {
+      new Demo(Demo.newService(), settings).close();
+      assertThat(log.messages())
+          .singleElement()
+          .asString()
+          .startsWith("HTTP Basic is on, and no limit is decided before micronaut-security")
+          .endsWith(
+              "Add a policy with before-security: true and a route /**, or set micronaut.security.basic-auth.enabled: false");
+
+      log.clear();
+      settings.put("micronaut.security.basic-auth.enabled", false);
+      new Demo(Demo.newService(), settings).close();
+      assertThat(log.messages()).isEmpty();
+    }
+  }
+
+  @Controller("/open")
+  @Secured(SecurityRule.IS_ANONYMOUS)
+  @Requires(property = "test.open")
+  static class Open {
+    @Get("/counted")
+    @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule)
+    void counted() {}
+
+    @Get("/rejected")
+    @RateLimiter(limitType = LimitType.USER_ID, anonymous = Anonymous.REJECT, rules = @RateRule)
+    void rejected() {}
+
+    @Get("/apart")
+    @RateLimiter(
+        limitType = LimitType.USER_ID,
+        rules = @RateRule,
+        anonymousRules = @RateRule(count = 2))
+    void apart() {}
+  }
+
+  @Test
+  void aWarningNamesLimitsForUsersOnRoutesThatSecurityLeavesOpen() {
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.http.UserWarnings")) {
+      new Demo(Demo.newService(), Map.of("test.open", true)).close();
+      assertThat(log.messages())
+          .singleElement()
+          .asString()
+          .contains(
+              "are open to callers that are not logged in",
+              ": 1 ("
+                  + Open.class.getName()
+                  + ".counted()). Set anonymousRules or anonymous = REJECT");
     }
   }
 

@@ -44,6 +44,16 @@ record SourceMethod(ClassElement type, MethodElement method) implements LimitedM
   }
 
   @Override
+  public String name() {
+    return method.getName();
+  }
+
+  @Override
+  public boolean isOf(String of) {
+    return type.isAssignable(of);
+  }
+
+  @Override
   public AnnotationMetadata annotations() {
     return new AnnotationMetadataHierarchy(
         type.getTargetAnnotationMetadata(),
@@ -134,6 +144,13 @@ record SourceMethod(ClassElement type, MethodElement method) implements LimitedM
     @Override
     public boolean isFilled() {
       return false;
+    }
+
+    @Override
+    public LimitedMethod.Value value() {
+      ClassElement type = element.getType();
+      return LimitedMethod.Value.of(
+          type.isArray(), name -> !type.isPrimitive() && type.isAssignable(name));
     }
 
     @Override

@@ -22,6 +22,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import javax.annotation.processing.Processor;
@@ -176,14 +177,25 @@ final class Compilation {
     }
   }
 
-  private String mistake(Function<ApplicationContext, String> ifItStarts) {
+  /** Starts an application with these classes. */
+  <T> T start(Function<ApplicationContext, T> use) {
     try (URLClassLoader loader =
             new URLClassLoader(new URL[] {output.toUri().toURL()}, getClass().getClassLoader());
         ApplicationContext context =
-            ApplicationContext.builder().classLoader(loader).build().start()) {
-      return ifItStarts.apply(context);
+            ApplicationContext.builder()
+                .classLoader(loader)
+                .properties(Map.of("micronaut.server.port", -1))
+                .build()
+                .start()) {
+      return use.apply(context);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    }
+  }
+
+  private String mistake(Function<ApplicationContext, String> ifItStarts) {
+    try {
+      return start(ifItStarts);
     } catch (RuntimeException e) {
       for (Throwable cause = e; cause != null; cause = cause.getCause()) {
         if (cause instanceof ConfigurationException) {

@@ -67,6 +67,21 @@ class MistakesTest {
             "@RateRule(count = 2, time = 1, leakyBucket = @LeakyBucket(queue = 0)) void call() {}",
             "@RateRule.leakyBucket.queue = 0"),
         arguments(
+            "@RateRule(count = 20, tokenBucket = @TokenBucket(refill = 21)) void call() {}",
+            "@RateRule.tokenBucket.refill = 21: set it to 1 to 20, which is all that the bucket holds"),
+        arguments(
+            "@RateLimiter(cost = \"#{rows}\", rules = @RateRule) void call(String rows) {}",
+            "{rows}: the parameter 'rows' is no number, so each call would be a bad request"),
+        arguments(
+            "@RateLimiter(cost = \"#{ rows }\", rules = @RateRule) void call(List<Integer> rows) {}",
+            "the parameter 'rows' is no number"),
+        arguments(
+            "@RateLimiter(subject = \"#{order}\", rules = @RateRule) void call(@Body Map<String, Object> order) {}",
+            "{order}: the parameter 'order' is no text or number, so each call would be a bad request"),
+        arguments(
+            "@RateRule(subject = \"#{names}\") void call(String[] names) {}",
+            "the parameter 'names' is no text or number"),
+        arguments(
             "@RateRule(leakyBucket = @LeakyBucket(queue = 5), counts = Counts.FAILURES) void call() {}",
             "a leaky bucket assigns each call its turn on arrival"),
         arguments(

@@ -120,6 +120,32 @@ class WarningsTest {
   }
 
   @Test
+  void windowsInAnotherUnitAreReported() {
+    assertThat(warnings("@RateRule(time = 99, timeUnit = TimeUnit.MILLISECONDS) void call() {}"))
+        .singleElement()
+        .satisfies(
+            warning ->
+                assertThat(warning.message())
+                    .isEqualTo(
+                        "compiled.Bean.call(): the window of the rule '10-per-99ms' is PT0.099S, which a command to Redis may take: use 100 ms or more"));
+    assertThat(warnings("@RateRule(time = 100, timeUnit = TimeUnit.MILLISECONDS) void call() {}"))
+        .isEmpty();
+    assertThat(
+            warnings(
+                "@RateLimiter(ban = @Ban(time = 59), rules = @RateRule(time = 60)) void call() {}"))
+        .singleElement()
+        .satisfies(
+            warning ->
+                assertThat(warning.message())
+                    .endsWith(
+                        "the ban of PT59S is shorter than the window of the rule '10-per-60s', PT1M, which may deny its subject for longer: lengthen the ban, or remove it"));
+    assertThat(
+            warnings(
+                "@RateLimiter(ban = @Ban(time = 60), rules = @RateRule(time = 60)) void call() {}"))
+        .isEmpty();
+  }
+
+  @Test
   void mistakesThatSettingsMayCorrectAreWarnings() {
     assertThat(warnings("@RateLimiter(\"login\") void call() {}"))
         .singleElement()

@@ -12,6 +12,8 @@ import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Property;
 import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.condition.Condition;
+import io.micronaut.context.condition.ConditionContext;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
 import io.micronaut.context.exceptions.ConfigurationException;
@@ -26,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The beans of a {@link LimitTest}; other tests do not have them. */
 @Factory
-@Requires(property = LimitTestProperties.STORE)
+@Requires(condition = LimitTestBeans.OfLimitTest.class)
 final class LimitTestBeans {
 
   @Singleton
@@ -53,6 +55,20 @@ final class LimitTestBeans {
     throw new ConfigurationException(
         "%s stands in front of the store of @LimitTest: give the BeanCreatedEventListener that creates it an order before Ordered.LOWEST_PRECEDENCE"
             .formatted(store.getClass().getName()));
+  }
+
+  /** Gives the reason, which the error of a test that asks for these beans has. */
+  static final class OfLimitTest implements Condition {
+
+    @Override
+    public boolean matches(@SuppressWarnings("rawtypes") ConditionContext context) {
+      boolean matches = context.containsProperty(LimitTestProperties.STORE);
+      if (!matches) {
+        context.fail(
+            "Limits and TestClock are beans of limit tests only: annotate the test class with @LimitTest in place of @MicronautTest");
+      }
+      return matches;
+    }
   }
 
   /** In front of all that the application and the limiter put before the store. */

@@ -231,6 +231,21 @@ class SetupTest {
             "Redis does not answer, so the counts of the last test cannot be deleted: check that the Redis of redis.uri is running");
   }
 
+  @MicronautTest
+  static class NoLimitTest {
+    @Inject Limits limits;
+
+    @Test
+    void test() {}
+  }
+
+  @Test
+  void aTestWithoutTheAnnotationFailsWithTheRemedy() {
+    assertThat(Launched.run(NoLimitTest.class).failures().get(0))
+        .hasStackTraceContaining(
+            "Limits and TestClock are beans of limit tests only: annotate the test class with @LimitTest in place of @MicronautTest");
+  }
+
   @LimitTest(store = LimitTest.Store.REDIS)
   static class WithoutUri {
     @Test

@@ -24,6 +24,8 @@ import java.util.Map;
  *     overrides it: all parts of it
  * @param tooCostlyMessage the message for a call that costs more than a rule ever admits, in place
  *     of any other message: it can never succeed
+ * @param inFlightMessage the message for a call over a concurrency limit, whose wait is unknown: in
+ *     place of the usual one, and of one with {@code {retryAfter}}
  */
 @Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(DenialConfiguration.PREFIX)
@@ -32,7 +34,8 @@ public record DenialConfiguration(
     boolean numbers,
     String idempotencyType,
     Map<Outcome, DenialText> texts,
-    String tooCostlyMessage) {
+    String tooCostlyMessage,
+    String inFlightMessage) {
 
   /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".denial";
@@ -70,6 +73,9 @@ public record DenialConfiguration(
    * @param message Message of such a denial. Default value {@code {limiter.rate-limited}}.
    * @param tooCostlyMessage Message for a call that costs more than a rule ever admits, in place of
    *     any other message: it can never succeed. Default value {@code {limiter.too-costly}}.
+   * @param inFlightMessage Message for a call over a concurrency limit, whose wait is unknown: in
+   *     place of the usual one, and of one with <code>{retryAfter}</code>. Default value {@code
+   *     {limiter.in-flight}}.
    * @param bannedStatus Status of the response to a banned subject. Default value 429; 400 to 599.
    * @param bannedCode Code by which programs recognize a ban. Default value {@code banned}.
    * @param bannedMessage Message for a banned subject. Default value {@code {limiter.banned}}.
@@ -95,6 +101,7 @@ public record DenialConfiguration(
       @Bindable(defaultValue = "rate_limited") String code,
       @Bindable(defaultValue = "{limiter.rate-limited}") String message,
       @Bindable(defaultValue = DenialText.TOO_COSTLY) String tooCostlyMessage,
+      @Bindable(defaultValue = DenialText.IN_FLIGHT) String inFlightMessage,
       @Bindable(defaultValue = "429") int bannedStatus,
       @Bindable(defaultValue = "banned") String bannedCode,
       @Bindable(defaultValue = "{limiter.banned}") String bannedMessage,
@@ -117,7 +124,8 @@ public record DenialConfiguration(
             text("duplicate-", duplicateStatus, duplicateCode, duplicateMessage),
             Outcome.UNAVAILABLE,
             text("unavailable-", unavailableStatus, unavailableCode, unavailableMessage)),
-        tooCostlyMessage);
+        tooCostlyMessage,
+        inFlightMessage);
   }
 
   /**

@@ -108,6 +108,14 @@ public final class LimitSettings {
     }
     names.forEach(policy -> policies.put(policy, of(Optional.empty(), policy)));
     this.routes = paths.stream().map(Route::of).toList();
+    usual
+        .filter(tier -> !tiers.contains(tier.value()))
+        .ifPresent(
+            tier -> {
+              throw tier.mistake(
+                  "this tier has no rules: write them under %s.%s, or leave it out, and callers without a tier have the usual rules"
+                      .formatted(TIERS, tier.value()));
+            });
     this.usualTier = usual.map(Origin::value);
   }
 
@@ -133,7 +141,7 @@ public final class LimitSettings {
 
   /** Whether a setting has the name of this tier. */
   public boolean isTier(String name) {
-    return tiers.contains(name) || usualTier.filter(name::equals).isPresent();
+    return tiers.contains(name);
   }
 
   /** The limits on paths, in their order. */

@@ -185,6 +185,12 @@ public final class PoliciesConfiguration {
     return names.stream().map(SettingsReader::variable).collect(Collectors.toSet());
   }
 
+  /** The beginning of the environment variables of a policy. */
+  @Internal
+  public static String variable(String policy) {
+    return UnknownSettings.variable(PREFIX + '.' + policy + '.');
+  }
+
   /** The settings that are in use. */
   @Internal
   public LimitSettings current() {

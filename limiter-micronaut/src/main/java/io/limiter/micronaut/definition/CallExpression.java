@@ -17,7 +17,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
 
 /**
  * An expression over the arguments of a method, as a member of an annotation. The compiler has
@@ -40,6 +42,7 @@ public final class CallExpression {
   private final String text;
   private final EvaluatedAnnotationValue<?> annotation;
   private final String member;
+  private final AtomicBoolean reported = new AtomicBoolean();
 
   /**
    * @param where the method and the annotation, for messages
@@ -205,7 +208,13 @@ public final class CallExpression {
     if (value instanceof Map || value instanceof Iterable || value instanceof JsonNode) {
       // In an untyped body the client chose to send a structure: a bad request, not an error of the
       // application.
-      throw missing("the expression gives a structure: it must be a text or a number");
+      String mistake = "the expression gives a structure: it must be a text or a number";
+      if (reported.compareAndSet(false, true)) {
+        // Not a field, since the compiler uses this class, mostly without a provider of SLF4J.
+        LoggerFactory.getLogger(CallExpression.class)
+            .warn("{}, so the call is a bad request, as are further ones", mistake(mistake));
+      }
+      throw missing(mistake);
     }
     if (!isPlain(value.getClass())) {
       throw new IllegalStateException(

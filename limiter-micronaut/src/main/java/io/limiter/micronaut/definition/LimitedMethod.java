@@ -5,6 +5,7 @@ import io.micronaut.core.annotation.AnnotationMetadata;
 import io.micronaut.core.annotation.Internal;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 
 /**
  * A limited method, for the readers of annotations: at the start the method of a bean, at compile
@@ -18,6 +19,12 @@ public interface LimitedMethod {
 
   /** The class, the name and the parameter types, as in {@code com.shop.Orders.place(int)}. */
   String description();
+
+  /** The name alone. */
+  String name();
+
+  /** Whether its bean is of the type with this name. */
+  boolean isOf(String type);
 
   /** The annotations of the method and of its class, as a hierarchy if it has some of its own. */
   AnnotationMetadata annotations();
@@ -40,6 +47,31 @@ public interface LimitedMethod {
   /** Its parameters, in order; empty if they are not known. */
   Optional<List<Parameter>> parameters();
 
+  /** What the type of a parameter shows of the value, as a subject or a cost. */
+  @Internal
+  enum Value {
+    NUMBER,
+    /** A text, or what has one, but no number. */
+    TEXT,
+    /** Never a text or a number. */
+    STRUCTURE,
+    UNKNOWN;
+
+    private static final List<String> STRUCTURES = List.of("java.util.Map", "java.lang.Iterable");
+    private static final List<String> TEXTS =
+        List.of("java.lang.CharSequence", "java.util.UUID", "java.lang.Boolean", "java.lang.Enum");
+
+    /**
+     * @param isA whether the type extends or implements another one, or is it
+     */
+    public static Value of(boolean array, Predicate<String> isA) {
+      if (array || STRUCTURES.stream().anyMatch(isA)) {
+        return STRUCTURE;
+      }
+      return isA.test("java.lang.Number") ? NUMBER : TEXTS.stream().anyMatch(isA) ? TEXT : UNKNOWN;
+    }
+  }
+
   /** A parameter, as a duplicate guard sees it. */
   @Internal
   interface Parameter {
@@ -51,6 +83,9 @@ public interface LimitedMethod {
 
     /** Whether it is part of a submission: the verdict, for example, is not. */
     boolean isCompared();
+
+    /** What its type shows of its value. */
+    Value value();
 
     /** The part of it that cannot be compared, judging by its type; empty if there is none. */
     Optional<String> obstacle();

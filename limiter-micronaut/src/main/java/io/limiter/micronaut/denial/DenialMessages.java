@@ -438,6 +438,10 @@ public class DenialMessages {
           DenialConfiguration.PREFIX + ".too-costly-message");
       check(
           messages,
+          configuration.inFlightMessage(),
+          DenialConfiguration.PREFIX + ".in-flight-message");
+      check(
+          messages,
           policies.current().blockResponse().message(),
           BlockConfiguration.PREFIX + ".message");
     }

@@ -25,6 +25,9 @@ public record DenialText(OptionalInt status, Optional<String> code, Optional<Str
   /** The key, in braces, of the limiter's own message for calls that can never succeed. */
   public static final String TOO_COSTLY = "{limiter.too-costly}";
 
+  /** The key, in braces, of the limiter's own message for calls over a concurrency limit. */
+  public static final String IN_FLIGHT = "{limiter.in-flight}";
+
   /**
    * The key, in braces, of the limiter's own message for calls of this outcome.
    *

@@ -40,6 +40,7 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
 
   private final Map<Outcome, DenialText> configured = new EnumMap<>(Outcome.class);
   private final String tooCostly;
+  private final String inFlight;
   private final DenialMessages messages;
   private final DenialBody body;
   private final LogThrottle failures = new LogThrottle();
@@ -52,6 +53,7 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
       }
     }
     this.tooCostly = configuration.tooCostlyMessage();
+    this.inFlight = configuration.inFlightMessage();
     this.messages = messages;
     this.body = body;
   }
@@ -92,6 +94,10 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
       // Also before the message of an annotation: other messages are about waiting.
       text = DenialText.message(tooCostly).or(text);
       ownMessage = DenialText.TOO_COSTLY;
+    } else if (isInFlight(denied.verdict())
+        && denied.text().message().filter(own -> !own.contains("{retryAfter}")).isEmpty()) {
+      text = DenialText.message(inFlight).or(text);
+      ownMessage = DenialText.IN_FLIGHT;
     }
     Denial withoutMessage =
         new Denial(request, denied, text.status().orElseThrow(), text.code().orElseThrow(), "");
@@ -109,6 +115,13 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
   private static boolean isTooCostly(Verdict verdict) {
     return verdict.tooCostly()
         && verdict.denying().filter(longest -> longest.rule().count() == 0).isEmpty();
+  }
+
+  /** Whether a concurrency limit denies the call, so that the wait is unknown. */
+  private static boolean isInFlight(Verdict verdict) {
+    return verdict.outcome() == Outcome.LIMITED
+        && verdict.retryAfter().isEmpty()
+        && verdict.denying().filter(longest -> longest.rule().holdsPermits()).isPresent();
   }
 
   /**

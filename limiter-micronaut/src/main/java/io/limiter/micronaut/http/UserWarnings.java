@@ -27,6 +27,9 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
   // Named, because a service may log in its users itself.
   private static final String SECURITY = "io.micronaut.security.filters.SecurityFilter";
 
+  private static final String BASIC =
+      "io.micronaut.security.authentication.BasicAuthAuthenticationFetcher";
+
   /** The method that a request without a user at the gate was for. */
   private static final String UNKNOWN = "io.limiter.user-unknown";
 
@@ -42,8 +45,8 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
   @Override
   public void onApplicationEvent(StartupEvent started) {
     List<String> methods = plans.current().methods(LimitPlan::countsUsers);
-    if (hasSecurity()) {
-      warnOfGuesses();
+    if (isBean(SECURITY)) {
+      warnBesideSecurity();
     } else if (!methods.isEmpty()) {
       LOG.warn(
           "micronaut-security is missing or disabled, but methods count users (limitType = USER_ID): {} ({}). Unless a filter of the application sets the principal before the gate, whose order is {}, their callers are counted by address: add micronaut-security, or annotate that filter with @Order({})",
@@ -54,8 +57,22 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
     }
   }
 
-  private void warnOfGuesses() {
+  private void warnBesideSecurity() {
     List<String> guesses = plans.current().guessesBehindSecurity();
+    if (guesses.isEmpty()
+        && isBean(BASIC)
+        && plans.current().has(plan -> true)
+        && !plans.current().has(LimitPlan::beforeSecurity)) {
+      LOG.warn(
+          "HTTP Basic is on, and no limit is decided before micronaut-security, which answers wrong passwords with 401 before the gate decides: no limit counts them. Add a policy with before-security: true and a route /**, or set micronaut.security.basic-auth.enabled: false");
+    }
+    List<String> open = plans.current().usersOfOpenMethods();
+    if (!open.isEmpty()) {
+      LOG.warn(
+          "Methods count users (limitType = USER_ID), but are open to callers that are not logged in, which the same rules count by address: {} ({}). Set anonymousRules or anonymous = REJECT, or secure them",
+          open.size(),
+          PlanRegistry.listed(open));
+    }
     if (!guesses.isEmpty()) {
       LOG.warn(
           "Limits on failures with 401 do not count the 401 of micronaut-security, which answers before the gate decides: {} ({}). If security checks the passwords, decide them before it: beforeSecurity = true, or before-security: true in settings",
@@ -64,8 +81,8 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
     }
   }
 
-  private boolean hasSecurity() {
-    return ClassUtils.forName(SECURITY, getClass().getClassLoader())
+  private boolean isBean(String type) {
+    return ClassUtils.forName(type, getClass().getClassLoader())
         .filter(beans::containsBean)
         .isPresent();
   }

@@ -2,11 +2,17 @@
 package io.limiter.micronaut.metadata;
 
 import io.limiter.micronaut.annotation.ConcurrencyLimit;
+import io.limiter.micronaut.annotation.CountCondition;
 import io.limiter.micronaut.annotation.Idempotent;
+import io.limiter.micronaut.annotation.LimitCondition;
 import io.limiter.micronaut.annotation.NoRateLimit;
+import io.limiter.micronaut.annotation.PeriodAnchor;
 import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.ResultCost;
+import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.annotation.Tiers;
 import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.Origin;
 import io.micronaut.context.annotation.Bean;
@@ -23,6 +29,7 @@ import io.micronaut.runtime.event.annotation.EventListener;
 import io.micronaut.scheduling.annotation.Scheduled;
 import java.lang.annotation.Annotation;
 import java.lang.annotation.Repeatable;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -30,6 +37,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -70,9 +78,68 @@ record AnnotatedPlace(
   }
 
   // By name, since the classes may be absent.
-  private static final String SERVER_FILTER = "io.micronaut.http.annotation.ServerFilter";
-  private static final String SERVER_WEB_SOCKET =
-      "io.micronaut.websocket.annotation.ServerWebSocket";
+  private static final List<String> CLASSES_WITHOUT_CALLERS =
+      List.of(
+          "io.micronaut.http.annotation.ServerFilter",
+          "io.micronaut.http.annotation.ClientFilter",
+          "io.micronaut.http.annotation.Filter",
+          "io.micronaut.websocket.annotation.ServerWebSocket");
+
+  private static final String EXCEPTION_HANDLER =
+      "io.micronaut.http.server.exceptions.ExceptionHandler";
+
+  static final String NOT_WOVEN =
+      "Micronaut calls it once for each bean, and does not weave it: remove the limit";
+  private static final String ON_EVENT_LOOP =
+      "Micronaut calls it on an event loop, which must not wait for a decision: limit routes, or paths under limiter.routes";
+  private static final String AFTER_THE_CALL =
+      "there is no call that could be denied: limit @OnOpen or @OnMessage";
+
+  /** The annotations of methods that cannot be limited, with the reason and the remedy. */
+  private static final Map<String, String> NEVER_LIMITED =
+      Map.of(
+          Error.class.getName(),
+          "error routes cannot be limited: remove the limit",
+          "io.micronaut.http.annotation.RequestFilter",
+          ON_EVENT_LOOP,
+          "io.micronaut.http.annotation.ResponseFilter",
+          ON_EVENT_LOOP,
+          "io.micronaut.websocket.annotation.OnClose",
+          AFTER_THE_CALL,
+          "io.micronaut.websocket.annotation.OnError",
+          AFTER_THE_CALL,
+          "jakarta.annotation.PostConstruct",
+          NOT_WOVEN,
+          "jakarta.annotation.PreDestroy",
+          NOT_WOVEN,
+          AnnotationUtil.INJECT,
+          NOT_WOVEN);
+
+  /**
+   * The methods by which Micronaut calls a bean of such a type; a class's limit leaves them out.
+   */
+  private static final Map<String, Set<String>> OF_MICRONAUT =
+      Map.of(
+          "io.micronaut.core.order.Ordered",
+          Set.of("getOrder"),
+          "io.micronaut.context.event.ApplicationEventListener",
+          Set.of("onApplicationEvent", "supports"),
+          "io.micronaut.context.event.BeanCreatedEventListener",
+          Set.of("onCreated"),
+          "io.micronaut.aop.Interceptor",
+          Set.of("intercept"),
+          "io.micronaut.management.health.indicator.HealthIndicator",
+          Set.of("getResult"));
+
+  /** The methods that the limiter itself calls while it decides. */
+  private static final Map<String, Set<String>> OF_LIMITER =
+      Map.of(
+          SubjectResolver.class.getName(), Set.of("resolve", "resolveOutsideOfRequest"),
+          LimitCondition.class.getName(), Set.of("limits"),
+          CountCondition.class.getName(), Set.of("counts"),
+          ResultCost.class.getName(), Set.of("of"),
+          PeriodAnchor.class.getName(), Set.of("anchor"),
+          Tiers.class.getName(), Set.of("of", "caller"));
 
   /**
    * The places whose limits apply to a method, nearest first. Limits on the class of a controller
@@ -96,11 +163,10 @@ record AnnotatedPlace(
         break;
       }
       if (!place.isEmpty() && (place.onMethod() || classSpeaks)) {
-        rejectFilter(all, description, place);
+        rejectPlace(method, place);
         limited.add(place);
       }
     }
-    rejectErrorRoute(all, description, limited);
     return limited;
   }
 
@@ -109,39 +175,69 @@ record AnnotatedPlace(
     return of(method.annotations()).stream().allMatch(place -> place.isEmpty() && !place.exempt());
   }
 
-  /** Whether the application calls the method, not Micronaut itself. */
+  /** Whether the application calls the method, not Micronaut or the limiter. */
   private static boolean isCalled(LimitedMethod method) {
     // Logging a bean, or putting it into a set, is not a call to limit.
     return !method.isOfObject()
         && !method.annotations().hasStereotype(EventListener.class)
-        && !method.annotations().hasStereotype(Scheduled.class);
+        && !method.annotations().hasStereotype(Scheduled.class)
+        && !isOneOf(OF_MICRONAUT, method)
+        && !isOneOf(OF_LIMITER, method);
   }
 
-  /**
-   * Rejects limits on filters and message listeners: Micronaut calls them on an event loop, and no
-   * caller could be denied.
-   */
-  private static void rejectFilter(
-      AnnotationMetadata method, String description, AnnotatedPlace place) {
-    for (String type : List.of(SERVER_FILTER, SERVER_WEB_SOCKET)) {
-      if (!place.onMethod() && method.hasStereotype(type)) {
-        throw Origin.annotated(description, "@" + NameUtils.getSimpleName(type), "a limited class")
-            .mistake(
-                "it has no routes that a limit could apply to: put the limit on the intended methods");
-      }
+  /** Whether Micronaut calls the method as it makes or closes its bean. */
+  static boolean isOfLifecycle(Method method) {
+    return Arrays.stream(method.getAnnotations())
+        .anyMatch(each -> NOT_WOVEN.equals(NEVER_LIMITED.get(each.annotationType().getName())));
+  }
+
+  private static boolean isOneOf(Map<String, Set<String>> methods, LimitedMethod method) {
+    return methods.entrySet().stream()
+        .anyMatch(of -> of.getValue().contains(method.name()) && method.isOf(of.getKey()));
+  }
+
+  /** Rejects limits where no caller could be denied, or none may wait for a decision. */
+  private static void rejectPlace(LimitedMethod method, AnnotatedPlace place) {
+    AnnotationMetadata all = method.annotations();
+    if (!place.onMethod()) {
+      CLASSES_WITHOUT_CALLERS.stream()
+          .filter(all::hasStereotype)
+          .map(type -> "@" + NameUtils.getSimpleName(type))
+          .findFirst()
+          .or(() -> handlesExceptions(method))
+          .ifPresent(
+              type -> {
+                throw Origin.annotated(method.description(), type, "a limited class")
+                    .mistake(
+                        "it has no routes that a limit could apply to: put the limit on the intended methods");
+              });
+      return;
+    }
+    NEVER_LIMITED.forEach(
+        (type, remedy) -> {
+          if (all.hasAnnotation(type)) {
+            throw Origin.annotated(
+                    method.description(), "@" + NameUtils.getSimpleName(type), "a limited method")
+                .mistake(remedy);
+          }
+        });
+    if (isOneOf(OF_LIMITER, method)) {
+      throw Origin.annotated(method.description(), method.name(), "a limited method")
+          .mistake("the limiter calls it while it decides other calls: remove the limit");
+    }
+    if (method.name().equals("handle")) {
+      handlesExceptions(method)
+          .ifPresent(
+              type -> {
+                throw Origin.annotated(method.description(), type, "a limited method")
+                    .mistake(ON_EVENT_LOOP);
+              });
     }
   }
 
-  /**
-   * Rejects limits on error routes: they respond to calls that were already decided, on a thread
-   * that must not block.
-   */
-  private static void rejectErrorRoute(
-      AnnotationMetadata method, String description, List<AnnotatedPlace> limited) {
-    if (method.hasAnnotation(Error.class) && limited.stream().anyMatch(AnnotatedPlace::onMethod)) {
-      throw Origin.annotated(description, "@Error", "a limited method")
-          .mistake("error routes cannot be limited: remove the limit");
-    }
+  private static Optional<String> handlesExceptions(LimitedMethod method) {
+    return Optional.of(NameUtils.getSimpleName(EXCEPTION_HANDLER))
+        .filter(type -> method.isOf(EXCEPTION_HANDLER));
   }
 
   /**

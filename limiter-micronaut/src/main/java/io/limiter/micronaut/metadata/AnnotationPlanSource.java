@@ -109,7 +109,7 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
 
   @Override
   public LimitedMethod method(ExecutableMethod<?, ?> method, Class<?> bean) {
-    return new BeanMethod(this, method, describe(method, bean));
+    return new BeanMethod(this, method, bean, describe(method, bean));
   }
 
   @Override
@@ -148,8 +148,18 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
 
   /** A method of a bean, as it is at the start. */
   private record BeanMethod(
-      AnnotationPlanSource source, ExecutableMethod<?, ?> method, String description)
+      AnnotationPlanSource source, ExecutableMethod<?, ?> method, Class<?> bean, String description)
       implements LimitedMethod {
+
+    @Override
+    public String name() {
+      return method.getMethodName();
+    }
+
+    @Override
+    public boolean isOf(String type) {
+      return UnwovenLimits.hierarchy(bean).stream().anyMatch(each -> each.getName().equals(type));
+    }
 
     @Override
     public AnnotationMetadata annotations() {
@@ -251,6 +261,14 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
                   provided ->
                       provided.equalsType(argument)
                           || provided.equalsType(Argument.of(argument.getType())));
+    }
+
+    @Override
+    public LimitedMethod.Value value() {
+      Set<Class<?>> types = UnwovenLimits.hierarchy(argument.getType());
+      return LimitedMethod.Value.of(
+          argument.getType().isArray(),
+          name -> types.stream().anyMatch(type -> type.getName().equals(name)));
     }
 
     @Override

@@ -94,7 +94,7 @@ public final class CompileTimeCheck {
       }
       plan.stream()
           .flatMap(each -> each.charges().stream())
-          .flatMap(charge -> charge.longLease().stream())
+          .flatMap(PlannedCharge::doubts)
           .map((method.description() + ": ")::concat)
           .forEach(warnings::add);
       plan.filter(LimitPlan::isCountedByChoice)

@@ -41,8 +41,11 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.BiFunction;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -104,6 +107,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   @Override
   public void onApplicationEvent(StartupEvent started) {
     LimitSettings settings = configured.current();
+    plans.planExceptionHandlers();
     Set<String> names = check(settings, plans.current());
     plans.limitRoutes();
     configured.prepare(settings, names).run();
@@ -232,7 +236,8 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     if (!closed.isEmpty()) {
       warnings.add("Policies have a rule with the count 0, so they admit no call: " + closed);
     }
-    warnings.addAll(plans.current().longLeases());
+    warnings.addAll(plans.current().doubts());
+    warnings.addAll(plans.unmatchedRoutes());
     Set<String> unused = plans.current().unused();
     policies.removeAll(unused);
     for (String policy : unused) {
@@ -251,7 +256,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
       }
       warnings.add(
           "The environment variable %s has no effect: it matches no policy, rule or list index of an annotation or a file%s"
-              .formatted(variable, meant(known, variable)));
+              .formatted(variable, meant(variable, policies, known)));
     }
     warnings.stream().filter(warning -> !logged.contains(warning)).forEach(LOG::warn);
     logged = warnings;
@@ -262,6 +267,28 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
         .findFirst()
         .map(nearest -> "; did you mean " + nearest + '?')
         .orElse("");
+  }
+
+  /** The variable that is meant: one with another name of the policy, or else of the member. */
+  private static String meant(String variable, Set<String> policies, Set<String> known) {
+    Map<String, String> corrected = new TreeMap<>();
+    for (String policy : policies) {
+      String prefix = PoliciesConfiguration.variable(policy);
+      Matcher written =
+          Pattern.compile("[^_]*_".repeat(prefix.split("_").length)).matcher(variable);
+      if (written.lookingAt()) {
+        int changes = NearestNames.changes(prefix, written.group());
+        if (changes == 0) {
+          return meant(
+              known.stream().filter(name -> name.startsWith(prefix)).collect(Collectors.toSet()),
+              variable);
+        }
+        if (changes <= NearestNames.MOST_CHANGES) {
+          corrected.put(prefix + variable.substring(written.end()), policy);
+        }
+      }
+    }
+    return meant(corrected.isEmpty() ? known : corrected.keySet(), variable);
   }
 
   private void addWithoutEffect(LimitSettings read, Set<String> warnings) {

@@ -270,7 +270,8 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
         .collect(Collectors.joining(",", name + "(", ")"));
   }
 
-  private static Set<Class<?>> hierarchy(Class<?> type) {
+  /** The type, what it extends, and what it implements. */
+  static Set<Class<?>> hierarchy(Class<?> type) {
     Set<Class<?>> all = new LinkedHashSet<>();
     for (Class<?> one = type; one != null && one != Object.class; one = one.getSuperclass()) {
       all.add(one);
@@ -313,6 +314,9 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     }
     if (method != null && isHidden(method)) {
       return "kapt hides methods with a value class or a Result in their signature from Micronaut: write the plain type";
+    }
+    if (method != null && AnnotatedPlace.isOfLifecycle(method)) {
+      return AnnotatedPlace.NOT_WOVEN;
     }
     if (isMadeByFactory(bean)) {
       Class<?> factory = bean.getDeclaringType().orElseThrow();

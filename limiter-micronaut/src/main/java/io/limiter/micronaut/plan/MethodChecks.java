@@ -6,12 +6,15 @@ import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyMember;
+import io.limiter.micronaut.definition.PolicyMember.Expressible;
 import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.definition.ResultKind;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.scheduling.annotation.Scheduled;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +27,9 @@ final class MethodChecks {
 
   private static final String APART =
       "count the address or a header, or put this limit on a method that the route calls";
+
+  /** An expression that is nothing but a parameter. */
+  private static final Pattern PARAMETER = Pattern.compile("#\\{\\s*(\\w+)\\s*}");
 
   private MethodChecks() {}
 
@@ -96,6 +102,36 @@ final class MethodChecks {
     return "the method returns "
         + result
         + ", which does not show when a call ends: return a CompletionStage or a Publisher";
+  }
+
+  /**
+   * Rejects an expression that is a parameter whose type shows that each call would be rejected.
+   *
+   * @param member a subject, or a cost
+   */
+  static void requireValue(
+      @Nullable LimitedMethod method, Written<Expressible> member, boolean cost) {
+    Matcher name = PARAMETER.matcher(member.value().text());
+    if (method == null || member.value().expression().isEmpty() || !name.matches()) {
+      return;
+    }
+    method.parameters().stream()
+        .flatMap(List::stream)
+        .filter(parameter -> parameter.name().equals(name.group(1)))
+        .map(LimitedMethod.Parameter::value)
+        .filter(
+            value ->
+                value == LimitedMethod.Value.STRUCTURE
+                    || (cost && value == LimitedMethod.Value.TEXT))
+        .findFirst()
+        .ifPresent(
+            value -> {
+              throw member
+                  .origin()
+                  .mistake(
+                      "the parameter '%s' is no %s, so each call would be a bad request: write an expression that gives one"
+                          .formatted(name.group(1), cost ? "number" : "text or number"));
+            });
   }
 
   /** Rejects limits that need a request where Micronaut calls the method without one. */

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.core.rule.Rule;
+import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.Limited;
 import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.LimitSettings.Route;
@@ -15,6 +16,7 @@ import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.plan.MethodPlanner.Planned;
 import io.limiter.micronaut.plan.PlanRegistry.Source;
 import io.limiter.micronaut.plan.RouteLimits.LimitedPath;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.exceptions.ConfigurationException;
@@ -196,7 +198,7 @@ public final class PlanGeneration {
     for (String tier : settings.tiers()) {
       if (settings.changesIn(tier, ruleNames.keySet())) {
         rejectBeforeSecurity(policies, tier);
-        Planned other = planner.apply(settings.changes(tier));
+        Planned other = ofTier(tier, planner);
         policies.replaceAll(policy -> policy.withTier(tier, other.policies()));
         other
             .ruleNames()
@@ -209,6 +211,19 @@ public final class PlanGeneration {
     shared.register(plan);
     sharedInTiers.forEach((tier, limits) -> limits.register(plan.inTier(tier)));
     return new LimitedBy(Optional.of(plan), ruleNames);
+  }
+
+  /** A tier may contradict what the annotation has: a mistake there names the tier, too. */
+  private Planned ofTier(String tier, Function<PolicyChanges, Planned> planner) {
+    try {
+      return planner.apply(settings.changes(tier));
+    } catch (ConfigurationException mistake) {
+      String place = LimitSettings.TIERS + '.' + tier;
+      String text = String.valueOf(mistake.getMessage());
+      throw text.startsWith(place + '.')
+          ? mistake
+          : new ConfigurationException("With the rules of %s: %s".formatted(place, text), mistake);
+    }
   }
 
   private void rejectBeforeSecurity(List<PolicyPlan> policies, String tier) {
@@ -289,6 +304,15 @@ public final class PlanGeneration {
         limits.isEmpty() ? RouteLimits.NONE : new RouteLimits(List.copyOf(limits));
     limited.requireCombinable(methods);
     routes = limited;
+  }
+
+  /**
+   * The configured routes whose patterns meet none of these, in words.
+   *
+   * @param paths patterns, each with the method of its route; empty for all methods
+   */
+  List<String> unmatchedRoutes(Map<String, Set<String>> paths) {
+    return routes.unmatched(paths);
   }
 
   /** The plan of a request: that of its method with those of its path. */
@@ -396,14 +420,14 @@ public final class PlanGeneration {
         .flatMap(plan -> plan.policies().stream());
   }
 
-  /** The leases that are long for a log, of all policies that are planned by now, in words. */
-  public Set<String> longLeases() {
+  /** What is probably not intended in policies that are planned by now, in words. */
+  public Set<String> doubts() {
     return planned()
         .flatMap(
             policy ->
                 Stream.concat(Stream.of(policy), policy.tiers().values().stream())
                     .flatMap(each -> each.charges().stream())
-                    .flatMap(charge -> charge.longLease().stream())
+                    .flatMap(PlannedCharge::doubts)
                     .map(("The policy '" + policy.name() + "': ")::concat))
         .collect(Collectors.toCollection(TreeSet::new));
   }
@@ -439,6 +463,33 @@ public final class PlanGeneration {
         .filter(plan -> !plan.beforeSecurity())
         .map(LimitPlan::method)
         .distinct()
+        .sorted()
+        .toList();
+  }
+
+  /** Whether a method that is planned by now, or a path, has such a plan. */
+  public boolean has(Predicate<LimitPlan> some) {
+    return Stream.concat(all(), routes.plans()).anyMatch(some);
+  }
+
+  /**
+   * The methods that are open to all callers, whose rules count users, and callers without one by
+   * the same numbers.
+   */
+  public List<String> usersOfOpenMethods() {
+    return plans.entrySet().stream()
+        .filter(
+            planned -> List.of(planned.getKey().method().stringValues(SECURED)).contains(ANONYMOUS))
+        .flatMap(planned -> planned.getValue().plan().stream())
+        .filter(
+            plan ->
+                plan.charges().stream()
+                    .anyMatch(
+                        charge ->
+                            charge.source().kind() == SubjectSource.Kind.USER
+                                && charge.source().anonymous() == Anonymous.ADDRESS
+                                && charge.rules().equals(charge.anonymousRules())))
+        .map(LimitPlan::method)
         .sorted()
         .toList();
   }

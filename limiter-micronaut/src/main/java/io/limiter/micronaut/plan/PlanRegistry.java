@@ -24,6 +24,7 @@ import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.util.StringUtils;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.context.ServerContextPathProvider;
+import io.micronaut.http.server.exceptions.ExceptionHandler;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.DelegatingExecutableMethod;
 import io.micronaut.inject.ExecutableMethod;
@@ -33,10 +34,16 @@ import io.micronaut.inject.proxy.InterceptedBean;
 import io.micronaut.web.router.RouteAttributes;
 import io.micronaut.web.router.RouteMatch;
 import io.micronaut.web.router.Router;
+import io.micronaut.web.router.resource.StaticResourceConfiguration;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 
@@ -213,6 +220,23 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     generation.limitRoutes(contextPath, () -> methodPaths(generation));
   }
 
+  /** The configured routes that meet no route of the application and no static file, in words. */
+  public List<String> unmatchedRoutes() {
+    Map<String, Set<String>> paths = new HashMap<>();
+    router
+        .get()
+        .uriRoutes()
+        .forEach(
+            route ->
+                paths
+                    .computeIfAbsent(RouteLimits.LimitedPath.pattern(route), any -> new HashSet<>())
+                    .add(route.getHttpMethodName()));
+    beans
+        .getBeansOfType(StaticResourceConfiguration.class)
+        .forEach(files -> paths.put(files.getMapping(), Set.of()));
+    return current.unmatchedRoutes(paths);
+  }
+
   /** The paths of the methods that are limited by annotations. */
   private List<RouteLimits.LimitedPath> methodPaths(PlanGeneration generation) {
     return router
@@ -239,7 +263,16 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
    * the start does not do it.
    */
   public void planAll(PlanGeneration generation) {
-    for (BeanDefinition<?> bean : beans.getAllBeanDefinitions()) {
+    plan(generation, beans.getAllBeanDefinitions());
+  }
+
+  /** Plans the methods of beans which have an {@code @Executable} that hides ours at the start. */
+  public void planExceptionHandlers() {
+    plan(current, beans.getBeanDefinitions(ExceptionHandler.class));
+  }
+
+  private void plan(PlanGeneration generation, Collection<? extends BeanDefinition<?>> some) {
+    for (BeanDefinition<?> bean : some) {
       for (BeanDefinition<?> definition : withTarget(bean)) {
         definition.getExecutableMethods().stream()
             .filter(method -> method.hasStereotype(Limited.class))

@@ -4,6 +4,7 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
+import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
@@ -49,6 +50,9 @@ public record PlannedCharge(
     boolean observed,
     Optional<SubjectAnchor> anchor,
     boolean trial) {
+
+  /** A shorter window is probably a mistaken unit. */
+  private static final Duration SHORTEST = Duration.ofMillis(100);
 
   /** Whether the arguments of a call determine what it takes, or when the periods begin. */
   public boolean chargesByArguments() {
@@ -112,8 +116,36 @@ public record PlannedCharge(
     return new Charge(limit, subject.of(stack), stack, units, observed);
   }
 
-  /** What its lease costs under a log whose window is short for it, for a warning. */
-  public Optional<String> longLease() {
+  /** What is probably not intended, for warnings. */
+  public Stream<String> doubts() {
+    return Stream.concat(
+        longLease().stream(),
+        Stream.of(rules, anonymousRules)
+            .flatMap(stack -> stack.rules().stream().flatMap(rule -> doubts(stack, rule)))
+            .distinct());
+  }
+
+  private static Stream<String> doubts(RuleStack stack, Rule rule) {
+    Optional<String> shortWindow =
+        rule.window().compareTo(SHORTEST) < 0
+            ? Optional.of(
+                "the window of the rule '%s' is %s, which a command to Redis may take: use 100 ms or more"
+                    .formatted(rule.name(), rule.window()))
+            : Optional.empty();
+    Optional<String> shortBan =
+        stack
+            .ban()
+            .map(BanRule::time)
+            .filter(time -> time.compareTo(rule.window()) < 0)
+            .map(
+                time ->
+                    "the ban of %s is shorter than the window of the rule '%s', %s, which may deny its subject for longer: lengthen the ban, or remove it"
+                        .formatted(time, rule.name(), rule.window()));
+    return Stream.concat(shortWindow.stream(), shortBan.stream());
+  }
+
+  /** What its lease costs under a log whose window is short for it. */
+  private Optional<String> longLease() {
     Duration lease = rules.lease();
     if (lease.isZero()) {
       return Optional.empty();

@@ -154,7 +154,11 @@ final class PolicyPlanner {
             .orElseGet(() -> condition.map(it -> usualLimit + " if " + it).orElse(usualLimit));
     Anonymous anonymous = parts.subjects().anonymous(members, policy.has(RuleList.ANONYMOUS));
     Function<MemberSet, SubjectSource> subjects =
-        each -> parts.subjects().read(each, anonymous, text -> ordinals.of(limit, text));
+        each -> {
+          each.find(PolicyMember.SUBJECT)
+              .ifPresent(written -> MethodChecks.requireValue(method, written, false));
+          return parts.subjects().read(each, anonymous, text -> ordinals.of(limit, text));
+        };
     SubjectSource source = subjects.apply(members);
     Set<String> taken = new HashSet<>();
     Map<String, MemberSet> written = policy.changed(RuleList.RULES, this::nameOf, taken);
@@ -501,7 +505,7 @@ final class PolicyPlanner {
     return new TreeSet<>(written.value());
   }
 
-  private static Cost cost(MemberSet policy, List<Named> rules) {
+  private Cost cost(MemberSet policy, List<Named> rules) {
     Optional<Written<Expressible>> cost = policy.find(PolicyMember.COST);
     if (cost.isEmpty()) {
       return Cost.ONE;
@@ -516,6 +520,7 @@ final class PolicyPlanner {
     }
     Optional<CallExpression> expression = cost.get().value().expression();
     if (expression.isPresent()) {
+      MethodChecks.requireValue(method, cost.get(), true);
       return new Cost(expression.get());
     }
     int units = units(cost.get());

@@ -37,6 +37,9 @@ final class RouteLimits {
   /** The most combinations of plans: one for each plan and each set of patterns. */
   private static final int MAX_STACKED = 10_000;
 
+  /** The most pairs of patterns that are compared for a warning. */
+  private static final long MAX_COMPARED = 100_000;
+
   /**
    * The limit on one path.
    *
@@ -73,14 +76,18 @@ final class RouteLimits {
     /** The limits of an annotated method. */
     LimitedPath(UriRouteInfo<?, ?> route, LimitPlan plan) {
       this(
-          List.of(
-              VARIABLE
-                  .matcher(QUERY.matcher(route.getUriMatchTemplate().toString()).replaceAll(""))
-                  .replaceAll(variable -> variable.group().matches("\\{[\\w-]+}") ? "*" : "/**/")),
+          List.of(pattern(route)),
           List.of(),
           Set.of(route.getHttpMethodName()),
           plan,
           Origin.annotated(plan.method(), "@RateLimiter", ""));
+    }
+
+    /** The template of a route as a pattern. */
+    static String pattern(UriRouteInfo<?, ?> route) {
+      return VARIABLE
+          .matcher(QUERY.matcher(route.getUriMatchTemplate().toString()).replaceAll(""))
+          .replaceAll(variable -> variable.group().matches("\\{[\\w-]+}") ? "*" : "/**/");
     }
 
     /** Whether one request may be limited by both. */
@@ -192,6 +199,37 @@ final class RouteLimits {
     private static boolean hasWildcard(String segment) {
       return segment.indexOf('*') >= 0 || segment.indexOf('?') >= 0;
     }
+  }
+
+  /**
+   * The limits that meet none of these paths, in words; none if comparing all would take long.
+   *
+   * @param paths patterns, each with the methods of its routes; empty for all methods
+   */
+  List<String> unmatched(Map<String, Set<String>> paths) {
+    return (long) paths.size() * limits.size() > MAX_COMPARED
+        ? List.of()
+        : limits.stream()
+            .filter(
+                limit ->
+                    paths.entrySet().stream()
+                        .map(
+                            path ->
+                                new LimitedPath(
+                                    List.of(path.getKey()),
+                                    List.of(),
+                                    path.getValue(),
+                                    limit.plan(),
+                                    limit.place()))
+                        .noneMatch(limit::meets))
+            .map(
+                limit ->
+                    "%s: no route or static file is at %s%s, so it limits nothing unless a filter answers there: correct the path or the methods"
+                        .formatted(
+                            limit.place(),
+                            limit.patterns().get(0),
+                            limit.methods().isEmpty() ? "" : " for " + limit.methods()))
+            .toList();
   }
 
   /** The plans of all paths. */

@@ -264,11 +264,12 @@ public final class RuleReader {
 
   private static TokenBucketRule tokenBucket(MemberSet rule, long count, Duration interval) {
     long refill = rule.get(PolicyMember.REFILL).orElse(count);
-    if (refill < 1 || refill > Rule.MAX_COUNT) {
+    if (refill < 1 || refill > count) {
       throw rule.mistake(
           PolicyMember.REFILL,
           refill,
-          "set it to 1 to %s, or leave it out to use count".formatted(Rule.MAX_COUNT));
+          "set it to 1 to %s, which is all that the bucket holds, or leave it out to use count; for a higher rate shorten the time"
+              .formatted(count));
     }
     long initial = rule.get(PolicyMember.INITIAL).orElse(-1L);
     if (initial < -1 || initial > count) {

@@ -129,7 +129,7 @@ public final class SubjectReader {
       throw who.mistake(
           PolicyMember.LIMIT_TYPE,
           type,
-          "a header is counted by limitType = HEADER, or IP if its value is an address: write that");
+          "the header already defines who is counted: remove one of them, or write IP if its value is an address");
     }
   }
 

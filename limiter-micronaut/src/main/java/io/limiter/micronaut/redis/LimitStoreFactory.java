@@ -25,6 +25,8 @@ import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
 import jakarta.inject.Singleton;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -120,14 +122,27 @@ public final class LimitStoreFactory {
       requireClient(environment);
     }
     LOG.warn(
-        "{}: each instance of this service counts separately{}",
+        "{}: each instance of this service counts separately{}{}",
         redis.enabled()
             ? "Neither redis.uri nor redis.uris is set"
             : "limiter.redis.enabled is false",
         redis.enabled() && environment.containsProperties(SERVERS)
             ? ". The limiter does not use the servers under " + SERVERS
-            : "");
+            : "",
+        unreadFile(environment).orElse(""));
     return chain.inMemory();
+  }
+
+  /** Micronaut leaves out a file that it cannot read, without a word. */
+  private static Optional<String> unreadFile(Environment environment) {
+    return environment.isPresent("org.yaml.snakeyaml.Yaml")
+        ? Optional.empty()
+        : Stream.of("application.yml", "application.yaml")
+            .filter(file -> environment.getClassLoader().getResource(file) != null)
+            .findFirst()
+            .map(
+                ". %s is not read: add the dependency org.yaml:snakeyaml, or write application.properties"
+                    ::formatted);
   }
 
   /**

@@ -141,7 +141,9 @@ class InFlightTest extends WithAndWithoutGate {
     assertThat(field(denied, "RateLimit")).isEqualTo("\"2-in-flight\";r=0");
     assertThat(denied.headers().firstValue("Retry-After")).isEmpty();
     assertThat(denied.body())
-        .contains("\"logref\":\"rate_limited\"", "Too many requests, try again later");
+        .contains(
+            "\"logref\":\"rate_limited\"",
+            "Too many requests at the same time, try again when one has ended");
   }
 
   @Test

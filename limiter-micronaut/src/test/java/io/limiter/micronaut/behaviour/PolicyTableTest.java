@@ -297,7 +297,6 @@ class PolicyTableTest {
             own: {message: Own words, rules: [{count: 1}]}
             wide: {rules: [{count: 997}]}
           tiers:
-            default: free
             pro: {own: {rules: {1-per-60s: {count: 3}}}}
             staff: {own: unlimited}
           routes:

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.testing.Starts;
@@ -74,6 +76,21 @@ class ExpressionSubjectsTest {
     assertMissing(() -> sender.toObject(JsonNode.nullNode()), "toObject", "null");
     assertMissing(
         () -> sender.toObject(JsonNode.createObjectNode(Map.of())), "toObject", "a structure");
+  }
+
+  /** Each such call is a bad request, which is logged at debug level only. */
+  @Test
+  void aStructureIsReportedOnce() {
+    try (RecordedLog log = RecordedLog.of(CallExpression.class)) {
+      assertMissing(() -> sender.toObject(Map.of()), "toObject", "a structure");
+      assertMissing(() -> sender.toObject(List.of(1)), "toObject", "a structure");
+      assertThat(log.lines())
+          .singleElement()
+          .asString()
+          .startsWith("WARN " + Sender.class.getName() + ".toObject(")
+          .endsWith(
+              "the expression gives a structure: it must be a text or a number, so the call is a bad request, as are further ones");
+    }
   }
 
   @ParameterizedTest

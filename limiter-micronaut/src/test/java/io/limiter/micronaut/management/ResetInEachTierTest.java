@@ -44,6 +44,7 @@ class ResetInEachTierTest {
       limiter:
         tiers:
           default: free
+          free: {news: {rules: [{count: 2, time: 1h}]}}
           pro: {news: {rules: [{count: 3, time: 2h}]}, orders: {rules: [{count: 3, time: 2h}]}}
           max: {news: {rules: [{count: 4, time: 1h, algorithm: fixed-window}]}}
           internal: {news: unlimited, orders: unlimited}

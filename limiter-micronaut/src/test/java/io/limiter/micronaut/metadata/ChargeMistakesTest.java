@@ -57,10 +57,10 @@ class ChargeMistakesTest extends MistakesContract {
     void costAboveCount() {}
 
     @Mistake({
-      "@RateLimiter.cost = 5: the rule '4-at-100-per-60s' admits 4 at once",
+      "@RateLimiter.cost = 5: the rule '4-at-4-per-60s' admits 4 at once",
       "lower the cost, or raise its count"
     })
-    @RateLimiter(cost = "5", rules = @RateRule(count = 4, tokenBucket = @TokenBucket(refill = 100)))
+    @RateLimiter(cost = "5", rules = @RateRule(count = 4, tokenBucket = @TokenBucket(refill = 4)))
     void costAboveCapacity() {}
 
     @Mistake({

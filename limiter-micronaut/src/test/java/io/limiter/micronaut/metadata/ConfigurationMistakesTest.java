@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.micronaut.config.DenialConfiguration;
+import io.limiter.micronaut.testing.Sources;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import java.util.Map;
@@ -83,6 +84,7 @@ class ConfigurationMistakesTest {
         arguments("limiter.policies.sms.deadline", "soon", "set it to 1 ms to 10 s, such as 100ms"),
         arguments("limiter.policies.sms.lease", "soon", "set it to 10 ms to 10 s, such as 100ms"),
         arguments("limiter.policies.sms.warn-at", "80%", "set it to a share above 0 to 1"),
+        arguments("limiter.tiers.default", "free", "this tier has no rules: write them under"),
         arguments("limiter.policies.sms.observe", "maybe", "set it to true or false"),
         arguments("limiter.policies.sms.falback", "deny", "did you mean fallback?"),
         arguments("limiter.policies.sms", "deny", "write limiter.policies.<name>.fallback"),
@@ -115,6 +117,22 @@ class ConfigurationMistakesTest {
         .hasMessageContaining(property)
         .hasMessageContaining(value.toString())
         .hasMessageContaining(remedy);
+  }
+
+  @Test
+  void aTierThatContradictsItsPolicyIsNamed() {
+    assertThat(
+            Starts.mistake(
+                Sources.yaml(
+                    """
+                    limiter:
+                      policies: {some: {cost: 5, rules: [{count: 10}]}}
+                      tiers: {pro: {some: {rules: [{count: 3, time: 60s}]}}}
+                    """)))
+        .hasMessageStartingWith(
+            "With the rules of limiter.tiers.pro: limiter.policies.some.cost = 5 in ")
+        .hasMessageEndingWith(
+            ": the rule '3-per-60s' admits 3 at once, so no call could ever be admitted: lower the cost, or raise its count");
   }
 
   @ParameterizedTest

@@ -101,7 +101,7 @@ class RuleMistakesTest extends MistakesContract {
     void counterTooLarge() {}
 
     @Mistake(
-        "@RateRule.tokenBucket.refill = 0: set it to 1 to 999999999999999, or leave it out to use count")
+        "@RateRule.tokenBucket.refill = 0: set it to 1 to 10, which is all that the bucket holds")
     @RateRule(tokenBucket = @TokenBucket(refill = 0))
     void refillZero() {}
 

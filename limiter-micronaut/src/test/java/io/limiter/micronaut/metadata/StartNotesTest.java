@@ -9,13 +9,16 @@ import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.testing.Sources;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.env.PropertySource;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
+import io.micronaut.runtime.context.scope.refresh.RefreshEvent;
 import java.io.InputStream;
 import java.util.List;
 import java.util.Locale;
@@ -135,6 +138,97 @@ class StartNotesTest {
           .containsExactly(
               "WARN The policy 'leased': the lease of PT%s is longer than 2 %% of the window of the rule '100-per-60s', so while it denies calls it may admit only %s %% of its count: shorten the lease, or raise the count"
                   .formatted(lease.toUpperCase(Locale.ROOT), percent));
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "time: 99ms | the window of the rule '10-per-99ms' is PT0.099S",
+        "time: 100ms |",
+        "time: 61s}], ban: {time: 60s}, trial: [{time: 60s | the ban of PT1M is shorter than the window of the rule '10-per-61s', PT1M1S",
+        "time: 60s}], ban: {time: 60s}, trial: [{time: 60s |",
+      })
+  void aStartWarnsOfNumbersThatAreProbablyOfAnotherUnit(String rule, @Nullable String warning) {
+    List<String> lines =
+        logged(
+            Sources.yaml(
+                "limiter: {policies: {some: {rules: [{count: 10, %s}]}}}".formatted(rule)));
+    if (warning == null) {
+      assertThat(lines).isEmpty();
+    } else {
+      assertThat(lines).singleElement().asString().startsWith("WARN The policy 'some': " + warning);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "/chosen/** |",
+        "/** |",
+        "/files/a.css |",
+        "/chossen/** | /chossen/**",
+        "/chosen/address, methods: [POST] | /chosen/address for [POST]",
+        "/chosen/argument/deeper | /chosen/argument/deeper",
+      })
+  void startAndRefreshWarnOfARouteThatNothingAnswers(String path, @Nullable String named) {
+    Map<String, Object> settings =
+        Sources.yaml(
+            """
+            spec.name: StartNotesTest
+            micronaut.router.static-resources.files: {paths: "classpath:none", mapping: "/files/**"}
+            limiter:
+              policies: {some: {rules: [{count: 10}]}}
+              routes: [{policy: some, path: %s}]
+            """
+                .formatted(path));
+    try (RecordedLog log = RecordedLog.of(ConfiguredPolicies.class);
+        ApplicationContext context = ApplicationContext.run(settings)) {
+      context.publishEvent(new RefreshEvent());
+      if (named == null) {
+        assertThat(log.lines()).isEmpty();
+      } else {
+        assertThat(log.lines())
+            .singleElement()
+            .asString()
+            .contains(
+                "limiter.routes[0].policy = some in ",
+                ": no route or static file is at "
+                    + named
+                    + ", so it limits nothing unless a filter answers there: correct the path or the methods");
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "LIMITER_POLICIES_SERCH_RULES_0_COUNT, LIMITER_POLICIES_SEARCH_RULES_0_COUNT",
+    "LIMITER_POLICIES_SERCH_COST, LIMITER_POLICIES_SEARCH_COST",
+    "LIMITER_POLICIES_SEARCH_CODE_CST, LIMITER_POLICIES_SEARCH_CODE_COST",
+    "LIMITER_POLICIES_SEARCH_CST, LIMITER_POLICIES_SEARCH_COST",
+  })
+  void aVariableWithoutEffectIsCorrectedWhereItIsMistaken(String variable, String meant) {
+    Map<String, Object> settings =
+        Sources.yaml(
+            "limiter: {policies: {search: {rules: [{count: 10}]}, search-code: {rules: [{count: 10}]}}}");
+    try (RecordedLog log = RecordedLog.of(ConfiguredPolicies.class);
+        ApplicationContext context =
+            ApplicationContext.builder()
+                .properties(settings)
+                .propertySources(
+                    PropertySource.of(
+                        "env",
+                        Map.of(variable, "1"),
+                        PropertySource.PropertyConvention.ENVIRONMENT_VARIABLE))
+                .start()) {
+      assertThat(context.isRunning()).isTrue();
+      assertThat(log.lines())
+          .singleElement()
+          .asString()
+          .startsWith("WARN The environment variable " + variable + " has no effect")
+          .endsWith("; did you mean " + meant + "?");
     }
   }
 

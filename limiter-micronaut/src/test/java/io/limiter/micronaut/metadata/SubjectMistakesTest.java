@@ -55,7 +55,7 @@ class SubjectMistakesTest extends MistakesContract {
     void headerIllegal() {}
 
     @Mistake(
-        "@RateLimiter.limitType = USER_ID: a header is counted by limitType = HEADER, or IP if its value is an address: write that")
+        "@RateLimiter.limitType = USER_ID: the header already defines who is counted: remove one of them, or write IP if its value is an address")
     @RateLimiter(limitType = LimitType.USER_ID, header = "X-Api-Key", rules = @RateRule)
     void headerByUser() {}
 

@@ -19,11 +19,13 @@ import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Replaces;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
+import java.net.URL;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,6 +45,37 @@ class StartLinesTest {
     try (ApplicationContext context = ApplicationContext.run(Map.of("spec.name", "none"))) {
       assertThat(context.isRunning()).isTrue();
       assertThat(log.lines()).containsOnlyOnce(ALONE);
+    }
+  }
+
+  /** Micronaut leaves out a file that it cannot read, with the address of Redis in it. */
+  @Test
+  void aFileThatIsNotReadForWantOfSnakeyamlIsNamed() {
+    ClassLoader without =
+        new ClassLoader(getClass().getClassLoader()) {
+          @Override
+          protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            if (name.startsWith("org.yaml.")) {
+              throw new ClassNotFoundException(name);
+            }
+            return super.loadClass(name, resolve);
+          }
+
+          @Override
+          public @Nullable URL getResource(String name) {
+            return super.getResource(name.equals("application.yml") ? "logback-test.xml" : name);
+          }
+        };
+    try (ApplicationContext context =
+        ApplicationContext.builder()
+            .classLoader(without)
+            .properties(Map.of("spec.name", "none"))
+            .start()) {
+      assertThat(context.isRunning()).isTrue();
+      assertThat(log.lines())
+          .containsOnlyOnce(
+              ALONE
+                  + ". application.yml is not read: add the dependency org.yaml:snakeyaml, or write application.properties");
     }
   }
 
