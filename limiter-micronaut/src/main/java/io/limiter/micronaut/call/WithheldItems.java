@@ -20,7 +20,6 @@ import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
-import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
 /**
@@ -113,8 +112,9 @@ public final class WithheldItems extends Flux<Object> {
 
     @Override
     public void request(long more) {
-      if (Operators.validate(more)
-          && wanted.getAndUpdate(before -> Operators.addCap(before, more)) == 0) {
+      if (more > 0
+          && wanted.getAndUpdate(before -> before + more < 0 ? Long.MAX_VALUE : before + more)
+              == 0) {
         source().request(1);
       }
     }

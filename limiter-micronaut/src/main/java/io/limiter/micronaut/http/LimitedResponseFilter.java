@@ -30,8 +30,8 @@ import io.micronaut.http.body.AvailableByteBody;
 import io.micronaut.http.body.ByteBody;
 import io.micronaut.http.body.ByteBodyFactory;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
-import io.micronaut.http.codec.CodecException;
 import io.micronaut.http.body.stream.BodySizeLimits;
+import io.micronaut.http.codec.CodecException;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.exceptions.HttpStatusException;
 import io.micronaut.http.simple.SimpleHttpHeaders;
@@ -150,7 +150,8 @@ public final class LimitedResponseFilter
       return;
     }
     try {
-      if (EncodedBody.encode(request, response, writers, true, null) == EncodedBody.Encoding.FAILED) {
+      if (EncodedBody.encode(request, response, writers, true, null)
+          == EncodedBody.Encoding.FAILED) {
         throw new CodecException("A %s cannot be encoded".formatted(body.getClass().getName()));
       }
     } catch (Throwable broken) {

@@ -581,10 +581,7 @@ final class PolicyPlanner {
     }
     return Optional.of(
         new ActualCost(
-            bean.type(),
-            bean.object(),
-            steps(policy, rules, written.get()),
-            parts.clampedCosts()));
+            bean.type(), bean.object(), steps(policy, rules, written.get()), parts.clampedCosts()));
   }
 
   /** How a stream takes its units; empty if the method has none. */
