@@ -17,6 +17,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
+import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
@@ -28,7 +29,7 @@ import reactor.util.context.Context;
  * released if it counts references: no one else has it.
  */
 @Internal
-public final class WithheldItems extends Flux<Object> {
+public final class WithheldItems implements Publisher<Object> {
 
   private final Publisher<?> items;
   private final Function<Object, @Nullable CompletionStage<Boolean>> permission;
@@ -49,7 +50,7 @@ public final class WithheldItems extends Flux<Object> {
   }
 
   @Override
-  public void subscribe(CoreSubscriber<? super Object> reader) {
+  public void subscribe(Subscriber<? super Object> reader) {
     Flux.<Object>from(items).subscribe(new Reading(reader));
   }
 
@@ -83,7 +84,7 @@ public final class WithheldItems extends Flux<Object> {
    */
   private final class Reading implements CoreSubscriber<Object>, Subscription {
 
-    private final CoreSubscriber<? super Object> reader;
+    private final Subscriber<? super Object> reader;
     private final AtomicLong wanted = new AtomicLong();
     private final AtomicReference<@Nullable Object> withheld = new AtomicReference<>();
     private final AtomicBoolean over = new AtomicBoolean(); // cancelled, cut, failed or complete
@@ -95,13 +96,13 @@ public final class WithheldItems extends Flux<Object> {
 
     private @Nullable Subscription source;
 
-    Reading(CoreSubscriber<? super Object> reader) {
+    Reading(Subscriber<? super Object> reader) {
       this.reader = reader;
     }
 
     @Override
     public Context currentContext() {
-      return reader.currentContext();
+      return reader instanceof CoreSubscriber<?> core ? core.currentContext() : Context.empty();
     }
 
     @Override

@@ -300,13 +300,16 @@ public final class LimitedResponseFilter
     /** A client that counts the bytes does not wait for the end of the stream. */
     private Flux<Object> answeredByLast(Flux<Object> bytes, long length, int status) {
       long[] left = {length};
-      return new WithheldItems(
-          bytes,
-          buffer -> {
-            left[0] -= ((ReadBuffer) buffer).readable();
-            return left[0] > 0 ? null : answered(call, status, request).thenApply(reported -> true);
-          },
-          Optional::empty);
+      return Flux.from(
+          new WithheldItems(
+              bytes,
+              buffer -> {
+                left[0] -= ((ReadBuffer) buffer).readable();
+                return left[0] > 0
+                    ? null
+                    : answered(call, status, request).thenApply(reported -> true);
+              },
+              Optional::empty));
     }
   }
 

@@ -168,13 +168,14 @@ final class PublisherGuard {
     StreamedCost cost = admitted.streamed();
     return cost == null
         ? Flux.from(method)
-        : new WithheldItems(
-            method,
-            item -> {
-              CompletionStage<Boolean> taken = cost.take(item);
-              return taken == null ? null : call.back(taken);
-            },
-            () -> cost.cutBy().flatMap(call::cut));
+        : Flux.from(
+            new WithheldItems(
+                method,
+                item -> {
+                  CompletionStage<Boolean> taken = cost.take(item);
+                  return taken == null ? null : call.back(taken);
+                },
+                () -> cost.cutBy().flatMap(call::cut)));
   }
 
   /**
