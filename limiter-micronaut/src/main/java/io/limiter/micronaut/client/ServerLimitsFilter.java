@@ -28,7 +28,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -84,8 +83,7 @@ final class ServerLimitsFilter {
   private static final class Server {
 
     final String name;
-    final AtomicReference<Pause> pause =
-        new AtomicReference<>(new Pause(System.nanoTime(), Duration.ZERO));
+    volatile Pause pause = new Pause(System.nanoTime(), Duration.ZERO);
     final AtomicInteger waiting = new AtomicInteger();
 
     Server(String name) {
@@ -93,13 +91,14 @@ final class ServerLimitsFilter {
     }
 
     long pauseNanos() {
-      return pause.get().untilNanos() - System.nanoTime();
+      return pause.untilNanos() - System.nanoTime();
     }
 
-    void pause(Duration time) {
-      pause.accumulateAndGet(
-          new Pause(System.nanoTime() + time.toNanos(), time),
-          (known, given) -> given.untilNanos() - known.untilNanos() > 0 ? given : known);
+    synchronized void pause(Duration time) {
+      Pause given = new Pause(System.nanoTime() + time.toNanos(), time);
+      if (given.untilNanos() - pause.untilNanos() > 0) {
+        pause = given;
+      }
     }
 
     ServerRateLimitException rejection(String reason) {
@@ -140,8 +139,7 @@ final class ServerLimitsFilter {
               "this is longer than limiter.client.max-wait = %s ms"
                   .formatted(configuration.maxWait().toMillis())));
     } else {
-      long later =
-          server.pause.get().laterNanos(configuration.jitter(), ThreadLocalRandom.current());
+      long later = server.pause.laterNanos(configuration.jitter(), ThreadLocalRandom.current());
       var unused =
           timer.schedule(() -> await(server, turn, latestNanos), Math.min(pause + later, left));
     }
