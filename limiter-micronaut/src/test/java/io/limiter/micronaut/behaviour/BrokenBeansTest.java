@@ -294,8 +294,8 @@ class BrokenBeansTest {
   @Requires(property = "spec.name", value = SPEC)
   static class Cost implements ResultCost {
     @Override
-    public int of(Object result) {
-      return pass("cost", 1);
+    public long of(Object result) {
+      return pass("cost", 1L);
     }
   }
 

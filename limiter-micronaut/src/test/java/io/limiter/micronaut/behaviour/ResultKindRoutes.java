@@ -440,7 +440,7 @@ abstract class ResultKindRoutes {
   @Requires(property = "spec.name", value = SPEC)
   static class Characters implements ResultCost {
     @Override
-    public int of(Object result) {
+    public long of(Object result) {
       return result instanceof HttpResponse<?> response
           ? of(response.body())
           : result instanceof Optional<?> optional

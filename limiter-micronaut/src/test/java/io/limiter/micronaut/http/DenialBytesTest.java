@@ -416,7 +416,8 @@ class DenialBytesTest {
     if (response.body() == null || response.body() instanceof CharSequence) {
       return String.valueOf(response.body()).getBytes(UTF_8);
     }
-    assertThat(EncodedBody.encode(request, response, writers(server))).isTrue();
+    assertThat(EncodedBody.encode(request, response, writers(server), true, null))
+        .isEqualTo(EncodedBody.Encoding.DONE);
     MutableHttpResponse<Object> answer = (MutableHttpResponse<Object>) response;
     EncodedBody<Object> body = (EncodedBody<Object>) answer.getBodyWriter().orElseThrow();
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
