@@ -74,7 +74,7 @@ public record DenialConfiguration(
    * @param tooCostlyMessage Message for a call that costs more than a rule ever admits, in place of
    *     any other message: it can never succeed. Default value {@code {limiter.too-costly}}.
    * @param inFlightMessage Message for a call over a concurrency limit, whose wait is unknown: in
-   *     place of the usual one, and of one with <code>{retryAfter}</code>. Default value {@code
+   *     place of the usual one, and of one with {@code {retryAfter}}. Default value {@code
    *     {limiter.in-flight}}.
    * @param bannedStatus Status of the response to a banned subject. Default value 429; 400 to 599.
    * @param bannedCode Code by which programs recognize a ban. Default value {@code banned}.
