@@ -18,11 +18,11 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The endpoint {@code refresh}, one call after the other: the environment reads its files without a
- * lock, and two refreshes at once may leave it with old files for good. It runs on threads that may
- * block, so it responds when the limits are in effect. Where Micronaut finds no change, limits are
- * read all the same: another refresh may have taken it. An endpoint of the application replaces
- * this one, too; the name leaves that one alone.
+ * The endpoint {@code refresh}, one call after the other: the environment empties and refills its
+ * sources without a lock, and two refreshes at once do so in each other's way. It runs on threads
+ * that may block, so it responds when the limits are in effect. Where Micronaut finds no change,
+ * limits are read all the same: another refresh may have taken it. An endpoint of the application
+ * replaces this one, too; the name leaves that one alone.
  */
 @Endpoint("refresh")
 @Replaces(bean = RefreshEndpoint.class, named = "RefreshEndpoint")
