@@ -142,12 +142,14 @@ public final class RuleGenerator {
 
   private TokenBucketRule bucket(long count) {
     while (true) {
+      Duration window = window();
+      long micros = MICROSECONDS.convert(window);
       long refill =
-          random.nextBoolean() && count <= Integer.MAX_VALUE
-              ? pick(FEW)
-              : Math.max(1, count / (1 + random.nextInt(4)));
+          count > Integer.MAX_VALUE && count > micros
+              ? count / micros * micros // such large counts are exact in whole tokens alone
+              : random.nextBoolean() ? pick(FEW) : Math.max(1, count / (1 + random.nextInt(4)));
       try {
-        TokenBucketRule made = TokenBucketRule.of(count, refill, window());
+        TokenBucketRule made = TokenBucketRule.of(count, refill, window);
         return random.nextInt(3) > 0
             ? made
             : made.startingWith(random.nextInt(3) == 0 ? 0 : random.nextLong(count));
