@@ -98,7 +98,7 @@ class MistakesTest {
             "the method has no arguments: use DuplicateBy.CALLER"),
         arguments(
             "@RateRule(counts = Counts.FAILURES) Future<String> call() { return null; }",
-            "the method returns java.util.concurrent.Future, which does not show when a call ends"),
+            "the method returns java.util.concurrent.Future<java.lang.String>, which does not show when a call ends"),
         arguments(
             "@RateLimiter(subject = \"#{phone}\", header = \"X-Key\", rules = @RateRule) void call(String phone) {}",
             "subject already defines who is counted: remove one of them"),
