@@ -165,7 +165,7 @@ class DemoAlgorithmsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"?n=0", "?n=-1", "?n=1000001", "?n=many", ""})
+  @ValueSource(strings = {"?n=0", "?n=-1", "?n=1000000001", "?n=many", ""})
   void anInvalidAmountIsABadRequestAndCostsNothing(String query) {
     assertThat(demo.get("/items" + query).statusCode()).isEqualTo(400);
     assertThat(header(demo.get("/items?n=1"), "RateLimit")).startsWith("\"100-per-10s\";r=99;");

@@ -21,7 +21,6 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.IntFunction;
 
 /** Limits on many paths: what one request and the start pay for them. */
 public final class RoutesMode implements Mode {
@@ -37,9 +36,9 @@ public final class RoutesMode implements Mode {
   private static final int LOOK_UPS = 200_000;
 
   /** Patterns of routes, by their numbers. */
-  private static final IntFunction<String> DISTINCT = i -> "/route-" + i + "/**";
+  private static final String DISTINCT = "/route-%s/**";
 
-  private static final IntFunction<String> WORST = i -> "/**/route-" + i;
+  private static final String WORST = "/**/route-%s";
 
   @Override
   public String name() {
@@ -79,18 +78,18 @@ public final class RoutesMode implements Mode {
     return table.note("Processor time of one thread, with the request object itself.");
   }
 
-  private static Map<String, Double> lookUp(int routes, IntFunction<String> pattern) {
+  private static Map<String, Double> lookUp(int routes, String pattern) {
     Map<String, Object> settings = new LinkedHashMap<>();
     settings.put("limiter.redis.enabled", false);
     for (int i = 0; i < routes; i++) {
       settings.put("limiter.policies.policy-" + i + ".rules[0].count", 10);
       settings.put("limiter.policies.policy-" + i + ".rules[0].time", "60s");
-      settings.put("limiter.routes[" + i + "].path", pattern.apply(i));
+      settings.put("limiter.routes[" + i + "].path", pattern.formatted(i));
       settings.put("limiter.routes[" + i + "].policy", "policy-" + i);
     }
     try (ApplicationContext context = ApplicationContext.run(settings)) {
       PlanRegistry plans = context.getBean(PlanRegistry.class);
-      int times = pattern == WORST ? LOOK_UPS / 1_000 : LOOK_UPS;
+      int times = pattern.equals(WORST) ? LOOK_UPS / 1_000 : LOOK_UPS;
       ThreadMXBean threads = ManagementFactory.getThreadMXBean();
       long begin = 0;
       for (int i = -times; i < times; i++) { // the first half warms up
@@ -99,7 +98,7 @@ public final class RoutesMode implements Mode {
         }
         String path = "/route-" + Math.floorMod(i * 7, Math.max(1, routes)) + "/items";
         var plan = plans.ofRoute(new SimpleHttpRequest<>(HttpMethod.GET, path, null));
-        if (plan.isPresent() != (routes > 0 && pattern == DISTINCT)) {
+        if (plan.isPresent() != (routes > 0 && pattern.equals(DISTINCT))) {
           throw new IllegalStateException(path + " has " + plan);
         }
       }
@@ -157,7 +156,7 @@ public final class RoutesMode implements Mode {
     }
     all.append("  routes:\n");
     for (int i = 0; i < policies; i++) {
-      all.append("    - {path: \"%s\", policy: policy-%s}\n".formatted(DISTINCT.apply(i), i));
+      all.append("    - {path: \"%s\", policy: policy-%s}\n".formatted(DISTINCT.formatted(i), i));
     }
     return Files.writeString(Files.createTempFile("routes-", ".yml"), all);
   }

@@ -450,6 +450,7 @@ final class SettingsTable {
         s -> message(last(s, 2, "/t/twice")),
         "This request was already submitted");
     denial("duplicate-status", 425, s -> "" + last(s, 2, "/t/twice").status(), "409");
+    bound(kind, "limiter.denial.in-flight-message", "f1", "f1");
     denial(
         "too-costly-message",
         "t1",

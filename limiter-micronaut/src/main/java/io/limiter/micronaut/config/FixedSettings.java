@@ -67,7 +67,7 @@ public final class FixedSettings {
               limiter.client.max-retry-after limiter.client.max-servers
               limiter.client.max-wait limiter.client.max-waiters
               limiter.denial.body limiter.denial.idempotency-type
-              limiter.denial.too-costly-message
+              limiter.denial.in-flight-message limiter.denial.too-costly-message
               limiter.denial.code limiter.denial.message limiter.denial.status
               limiter.denial.banned-code limiter.denial.banned-message
               limiter.denial.banned-status
