@@ -6,8 +6,9 @@
 --          the zone's offset from UTC before a change of its clocks, the time of that change, the offset after it, and
 --          from when until when no other change matters. By the calendar: count, and four times at which windows
 --          start, the second of which has started on the caller's clock. At a time outside of these times the call is
---          not decided: the error PERIOD gives this time, in seconds, and the caller sends others. With an anchor of each subject also, for each of the first three,
---          the latest start of a window that ends there: a whole period before
+--          not decided: the error PERIOD gives this time, in seconds, and the caller sends others. With an anchor of
+--          each subject also, for each of the first three, the latest start of a window that ends there: a whole
+--          period before
 -- Numbers  start of the window, units used
 --
 -- luacheck: read globals FIXED_WINDOW CALENDAR_WINDOW ANCHORED_WINDOW RECORD pack unpack plan planPos value cellPos
