@@ -118,8 +118,11 @@ class DemoGuessesTest {
   void aWarningSaysThatNoLimitCountsTheWrongPasswordsOfHttpBasic() {
     Map<String, Object> settings = new HashMap<>();
     settings.put(
-        "limiter.policies.io.limiter.demo.AccountController.account().before-security", false);
-    settings.put("limiter.policies.io.limiter.demo.AccountController.account().enabled", false);
+        "limiter.policies.io.limiter.demo.AccountController.account(java.security.Principal).before-security",
+        false);
+    settings.put(
+        "limiter.policies.io.limiter.demo.AccountController.account(java.security.Principal).enabled",
+        false);
     settings.put("limiter.policies.all.rules[0].count", 1000);
     settings.put("limiter.routes[0].path", "/**");
     settings.put("limiter.routes[0].policy", "all");

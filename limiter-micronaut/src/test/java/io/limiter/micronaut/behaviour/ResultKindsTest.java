@@ -122,7 +122,7 @@ class ResultKindsTest {
   void aPermitIsHeldUntilTheCallerHasAll(String result, Place place) throws Exception {
     String id = another();
     CompletableFuture<End> first =
-        CompletableFuture.supplyAsync(() -> call("Permits", result, place, id, Way.WAIT));
+        ResultKindRoutes.later(() -> call("Permits", result, place, id, Way.WAIT));
     Waiting.of(id).there().get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
 
     assertThat(call("Permits", result, place, id, Way.OK)).isEqualTo(End.DENIED);
