@@ -64,13 +64,21 @@ public final class Verdict {
       Duration delay,
       Optional<FailureReason> reason,
       Optional<Duration> storeRetryAfter,
+      Duration later,
       Optional<Claim> claim) {
 
     static final Extras STORE = new Extras(DecidedBy.STORE, Optional.empty(), Duration.ZERO);
     static final Extras LEASE = new Extras(DecidedBy.LEASE, Optional.empty(), Duration.ZERO);
 
     Extras(DecidedBy decidedBy, Optional<Duration> ban, Duration delay) {
-      this(decidedBy, ban, delay, Optional.empty(), Optional.empty(), Optional.empty());
+      this(
+          decidedBy,
+          ban,
+          delay,
+          Optional.empty(),
+          Optional.empty(),
+          Duration.ZERO,
+          Optional.empty());
     }
   }
 
@@ -298,9 +306,16 @@ public final class Verdict {
    * no calls in between: the longest of all rules that deny it. If no store decided, the time after
    * which the store is asked again. Empty if the call is allowed, if it can never succeed ({@link
    * #tooCostly()}), and if only a {@link ConcurrencyLimitRule} denies it, because the time at which
-   * a permit becomes free is unknown.
+   * a permit becomes free is unknown. A denial that is {@link #retriedLater spread} adds its share.
    */
   public Optional<Duration> retryAfter() {
+    Optional<Duration> wait = ownRetryAfter();
+    return wait.isEmpty() || extras.later.isZero()
+        ? wait
+        : Optional.of(wait.get().plus(extras.later));
+  }
+
+  private Optional<Duration> ownRetryAfter() {
     if (outcome == Outcome.UNAVAILABLE) {
       return extras.storeRetryAfter;
     }
@@ -331,7 +346,26 @@ public final class Verdict {
             extras.delay,
             extras.reason,
             extras.storeRetryAfter,
+            extras.later,
             Optional.of(found)));
+  }
+
+  /**
+   * Returns this verdict with a longer {@link #retryAfter()}, if it has one, so that the callers of
+   * equal denials do not return together. The verdicts of its rules are the same.
+   *
+   * @param more the time that is added
+   */
+  public Verdict retriedLater(Duration more) {
+    return with(
+        new Extras(
+            extras.decidedBy,
+            extras.ban,
+            extras.delay,
+            extras.reason,
+            extras.storeRetryAfter,
+            extras.later.plus(more),
+            extras.claim));
   }
 
   private Verdict with(Extras other) {
@@ -387,6 +421,7 @@ public final class Verdict {
             extras.delay,
             Optional.of(why.reason()),
             why.retryAfter(),
+            extras.later,
             extras.claim));
   }
 
@@ -427,6 +462,8 @@ public final class Verdict {
         + extras.reason
         + ", storeRetryAfter="
         + extras.storeRetryAfter
+        + ", later="
+        + extras.later
         + ", decidedAtMicros="
         + decidedAtMicros
         + ']';
@@ -526,7 +563,8 @@ public final class Verdict {
           policy,
           outcome,
           new Known(rules, duplicate),
-          new Extras(decidedBy, ban, delay, reason, storeRetryAfter, Optional.empty()),
+          new Extras(
+              decidedBy, ban, delay, reason, storeRetryAfter, Duration.ZERO, Optional.empty()),
           reservation,
           decidedAtMicros);
     }

@@ -91,7 +91,7 @@ public class Parts {
     fields =
         new RateLimitFields(
             new HeadersConfiguration(
-                Set.of(HeadersConfiguration.Format.DRAFT_11), true, false, false),
+                Set.of(HeadersConfiguration.Format.DRAFT_11), true, 0, false, false),
             List.of());
   }
 

@@ -264,6 +264,17 @@ final class SettingsTable {
     return service.from(from, path, headers);
   }
 
+  /** The longest {@code Retry-After} of twenty denials, in seconds. */
+  private static int longestWait(PackedService service, String path) {
+    String from = service.stranger();
+    int longest = 0;
+    for (int i = 0; i < 30; i++) {
+      String wait = service.from(from, path).field("Retry-After");
+      longest = Math.max(longest, wait.isEmpty() ? 0 : Integer.parseInt(wait));
+    }
+    return longest;
+  }
+
   /** What the endpoint shows of the setting itself. */
   private static PolicyLook shown(String member) {
     return (service, policy) -> {
@@ -705,6 +716,13 @@ final class SettingsTable {
         s -> last(s, 11, "/articles").field("Retry-After").isEmpty() ? "none" : "sent",
         "none",
         "sent");
+    row(
+        kind,
+        "limiter.headers.retry-after-jitter",
+        1,
+        s -> longestWait(s, "/articles") > 60 ? "longer than the window" : "as the window has it",
+        "longer than the window",
+        "as the window has it");
     row(
         kind,
         "limiter.health.enabled",

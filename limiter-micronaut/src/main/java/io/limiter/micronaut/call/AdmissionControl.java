@@ -8,6 +8,7 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.Held.HeldPermits;
 import io.limiter.micronaut.call.HeldSubmission.HeldGuard;
+import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -25,6 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
@@ -46,6 +48,7 @@ public final class AdmissionControl {
   private final List<DenialListener> denials;
   private final List<VerdictListener> verdicts;
   private final LimitWarnings warnings;
+  private final double jitter;
   private final Map<LimitedCall, CompletableFuture<Void>> waiting = new ConcurrentHashMap<>();
   private volatile boolean closed;
 
@@ -56,7 +59,8 @@ public final class AdmissionControl {
       LimiterTimer timer,
       List<DenialListener> denials,
       List<VerdictListener> verdicts,
-      LimitWarnings warnings) {
+      LimitWarnings warnings,
+      HeadersConfiguration headers) {
     this.store = store;
     this.callers = callers;
     this.threads = threads;
@@ -65,6 +69,7 @@ public final class AdmissionControl {
     this.denials = List.copyOf(denials);
     this.verdicts = List.copyOf(verdicts);
     this.warnings = warnings;
+    this.jitter = headers.retryAfterJitter();
   }
 
   /** The threads to which decisions return. */
@@ -185,7 +190,7 @@ public final class AdmissionControl {
     LimitedCall decided =
         plan.admits(verdict)
             ? LimitedCall.admitted(plan, asked, stated, store, renewals)
-            : LimitedCall.denied(plan, stated);
+            : LimitedCall.denied(plan, spread(stated));
     call.decided(decided);
     if (decided.isDenied() && call.isReported()) {
       for (DenialListener listener : denials) {
@@ -193,6 +198,18 @@ public final class AdmissionControl {
       }
     }
     return decided;
+  }
+
+  /**
+   * Here, so that the header, the body, the exception and the events of a denial state one time.
+   */
+  private Verdict spread(Verdict denied) {
+    if (jitter == 0) {
+      return denied;
+    }
+    double share = jitter * ThreadLocalRandom.current().nextDouble();
+    Duration wait = denied.retryAfter().orElse(Duration.ZERO);
+    return denied.retriedLater(Duration.ofMillis((long) (share * wait.toMillis())));
   }
 
   private <T> CompletionStage<T> inTurn(ArrivingCall<T> call, @Nullable Verdict verdict) {

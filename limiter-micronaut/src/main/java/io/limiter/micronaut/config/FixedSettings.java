@@ -79,7 +79,7 @@ public final class FixedSettings {
               limiter.events.queue-size
               limiter.exempt.addresses limiter.exempt.users
               limiter.exempt.header limiter.exempt.tokens
-              limiter.headers.format
+              limiter.headers.format limiter.headers.retry-after-jitter
               limiter.idempotency.encryption.current limiter.idempotency.encryption.keys
               limiter.idempotency.headers
               limiter.idempotency.max-answer limiter.idempotency.max-body

@@ -101,13 +101,18 @@ public record LimiterConfiguration(
    *
    * @param formats the formats in which the limits are stated
    * @param retryAfter whether {@code Retry-After} is sent
+   * @param retryAfterJitter the largest share of a denial's wait by which it is longer
    * @param warning whether {@code X-RateLimit-Warning} is sent
    * @param debug whether {@code X-Decided-By} is sent
    */
   @Context // created at the start, so that a mistake stops it
   @ConfigurationProperties("headers")
   public record HeadersConfiguration(
-      Set<Format> formats, boolean retryAfter, boolean warning, boolean debug) {
+      Set<Format> formats,
+      boolean retryAfter,
+      double retryAfterJitter,
+      boolean warning,
+      boolean debug) {
 
     /** Prefix of these settings. */
     public static final String PREFIX = LimiterConfiguration.PREFIX + ".headers";
@@ -136,6 +141,10 @@ public record LimiterConfiguration(
      *     Default value {@code draft-11}; or {@code draft-next}, {@code draft-7}, {@code
      *     x-rate-limit}, {@code x-rate-limit-epoch}, or several of these, or {@code none}.
      * @param retryAfter Whether {@code Retry-After} is sent. Default value true.
+     * @param retryAfterJitter How much longer than its wait a denied caller is asked to stay away,
+     *     as a share of the wait: a random time up to that, so that the callers of equal denials do
+     *     not return together. Default value 0, the exact time; 0 to 1. Header, body, message,
+     *     exception and events of a denial state the same time.
      * @param warning Whether limited responses have {@code X-RateLimit-Warning} with the names of
      *     the rules that are near their limit, by {@code warn-at} of their policies. Default value
      *     false.
@@ -148,9 +157,15 @@ public record LimiterConfiguration(
     HeadersConfiguration(
         @Bindable(defaultValue = "draft-11") List<String> format,
         @Bindable(defaultValue = "true") boolean retryAfter,
+        @Bindable(defaultValue = "0") double retryAfterJitter,
         @Bindable(defaultValue = "false") boolean warning,
         @Bindable(defaultValue = "false") boolean debug) {
-      this(formats(format), retryAfter, warning, debug);
+      this(formats(format), retryAfter, retryAfterJitter, warning, debug);
+      Bounds.require(
+          PREFIX + ".retry-after-jitter",
+          retryAfterJitter,
+          retryAfterJitter >= 0 && retryAfterJitter <= 1,
+          "0 to 1");
     }
 
     private static Set<Format> formats(List<String> written) {

@@ -5,6 +5,7 @@ import static io.limiter.micronaut.behaviour.DenialAnswersTest.second;
 import static io.limiter.micronaut.behaviour.DenialAnswersTest.start;
 import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.micronaut.context.annotation.Requires;
@@ -14,9 +15,12 @@ import java.net.http.HttpResponse;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The header fields that report the state of a limit, and that denials are never cached. */
 class DenialHeadersTest {
@@ -66,6 +70,39 @@ class DenialHeadersTest {
       assertThat(field(denied, "RateLimit")).startsWith("\"1-per-60s\";r=0;t=");
       assertThat(field(denied, "Cache-Control")).isEqualTo("no-store");
     }
+  }
+
+  /** Each longer than its wait by up to the wait itself, and the same in header and body. */
+  @Test
+  void equalDenialsAreSpread() {
+    try (TestServer server =
+        start(
+            Map.of(
+                "limiter.headers.retry-after-jitter",
+                1,
+                "limiter.denial.message",
+                "Again in {retryAfter} s"))) {
+      server.get("/denials/limited");
+      Set<Integer> stated = new TreeSet<>();
+      for (int i = 0; i < 50; i++) {
+        HttpResponse<String> denied = server.get("/denials/limited");
+        assertThat(denied.body()).contains("Again in " + field(denied, "Retry-After") + " s");
+        assertThat(field(denied, "RateLimit")).matches("\"1-per-60s\";r=0;t=(60|[345]\\d)");
+        stated.add(Integer.valueOf(field(denied, "Retry-After")));
+      }
+      assertThat(stated)
+          .hasSizeGreaterThan(10)
+          .allMatch(seconds -> 30 <= seconds && seconds <= 120);
+      assertThat(stated).anyMatch(seconds -> seconds < 80).anyMatch(seconds -> seconds > 90);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"-0.1", "1.01", "NaN"})
+  void aShareOutsideOfZeroToOneStopsTheStart(String share) {
+    assertThatThrownBy(() -> start(Map.of("limiter.headers.retry-after-jitter", share)).close())
+        .rootCause()
+        .hasMessageContainingAll("limiter.headers.retry-after-jitter", share, "0 to 1");
   }
 
   @Test

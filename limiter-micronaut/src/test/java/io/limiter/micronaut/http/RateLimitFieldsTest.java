@@ -37,7 +37,7 @@ class RateLimitFieldsTest {
   private final MutableHttpResponse<?> response = HttpResponse.ok();
 
   private RateLimitFields fields() {
-    return new RateLimitFields(new HeadersConfiguration(formats, true, false, false), List.of());
+    return new RateLimitFields(new HeadersConfiguration(formats, true, 0, false, false), List.of());
   }
 
   @Test
@@ -117,7 +117,7 @@ class RateLimitFieldsTest {
         (verdict, headers, deniedBehind) ->
             headers.set("X-Quota", verdict.rules().get(0).remaining() + " left");
     RateLimitFields both =
-        new RateLimitFields(new HeadersConfiguration(formats, true, false, false), List.of(own));
+        new RateLimitFields(new HeadersConfiguration(formats, true, 0, false, false), List.of(own));
 
     both.write(verdict(Outcome.ALLOWED, rule(MINUTE, 3, Duration.ofSeconds(20), null)), response);
 
@@ -137,7 +137,7 @@ class RateLimitFieldsTest {
 
     fields().write(verdict, response);
     assertThat(response.getHeaders().getAll("X-RateLimit-Warning")).containsExactly("\"theirs\"");
-    new RateLimitFields(new HeadersConfiguration(Set.of(), false, true, false), List.of())
+    new RateLimitFields(new HeadersConfiguration(Set.of(), false, 0, true, false), List.of())
         .write(verdict, response);
     assertThat(response.getHeaders().getAll("X-RateLimit-Warning"))
         .containsExactly("\"theirs\"", "\"10-per-60s\", \"day\"");
