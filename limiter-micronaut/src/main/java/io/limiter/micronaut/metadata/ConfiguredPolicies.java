@@ -80,6 +80,9 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
   /** Maximum number of names that a message lists. */
   private static final int MAX_LISTED = 20;
 
+  /** The most warnings of one reading: one mistake can concern each of ten thousand routes. */
+  private static final int MAX_WARNINGS = 100;
+
   private final PoliciesConfiguration configured;
   private final PlanRegistry plans;
   private final GateConfiguration gate;
@@ -258,7 +261,12 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
           "The environment variable %s has no effect: it matches no policy, rule or list index of an annotation or a file%s"
               .formatted(variable, meant(variable, policies, known)));
     }
-    warnings.stream().filter(warning -> !logged.contains(warning)).forEach(LOG::warn);
+    List<String> added = warnings.stream().filter(warning -> !logged.contains(warning)).toList();
+    added.stream().limit(MAX_WARNINGS).forEach(LOG::warn);
+    if (added.size() > MAX_WARNINGS) {
+      LOG.warn(
+          "{} more warnings about policies and routes are not listed", added.size() - MAX_WARNINGS);
+    }
     logged = warnings;
   }
 

@@ -20,6 +20,7 @@ import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.runtime.context.scope.refresh.RefreshEvent;
 import java.io.InputStream;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -202,6 +203,24 @@ class StartNotesTest {
                     + named
                     + ", so it limits nothing unless a filter answers there: correct the path or the methods");
       }
+    }
+  }
+
+  @Test
+  void aThousandRoutesThatNothingAnswersDoNotFillTheLog() {
+    Map<String, Object> settings = new HashMap<>();
+    settings.put("spec.name", "StartNotesTest");
+    settings.put("limiter.policies.some.rules[0].count", 10);
+    for (int i = 0; i < 1_000; i++) {
+      settings.put("limiter.routes[" + i + "].path", "/absent/" + i);
+      settings.put("limiter.routes[" + i + "].policy", "some");
+    }
+    try (RecordedLog log = RecordedLog.of(ConfiguredPolicies.class);
+        ApplicationContext context = ApplicationContext.run(settings)) {
+      assertThat(context.isRunning()).isTrue();
+      assertThat(log.messages()).hasSize(101);
+      assertThat(log.messages().get(100))
+          .isEqualTo("900 more warnings about policies and routes are not listed");
     }
   }
 
