@@ -36,7 +36,7 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
   private static final Logger LOG = LoggerFactory.getLogger(FilterWarnings.class);
 
   /** The order of a {@link ServerFilter} without one: in Micronaut 4 the last, in Micronaut 5 0. */
-  private static final int WITHOUT_ORDER =
+  static final int WITHOUT_ORDER =
       VersionUtils.isAtLeastMicronautVersion("5.0.0") ? 0 : Ordered.LOWEST_PRECEDENCE;
 
   private final GateConfiguration gate;
