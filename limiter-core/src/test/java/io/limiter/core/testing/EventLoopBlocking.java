@@ -52,6 +52,9 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     // connection just then.
     builder.allowBlockingCallsInside("io.lettuce.core.protocol.SharedLock", "incrementWriters");
     builder.allowBlockingCallsInside("io.lettuce.core.protocol.SharedLock", "doExclusive");
+    // Random numbers and certificates, for each connection with TLS.
+    builder.allowBlockingCallsInside(
+        "io.lettuce.core.SslConnectionBuilder$SslChannelInitializer", "initializeSSLEngine");
     // How many commands wait for a connection: the lock of that queue.
     builder.allowBlockingCallsInside("io.lettuce.core.protocol.DefaultEndpoint", "validateWrite");
     // Of Lettuce's own cluster client, which tests compare with the limiter's: when it is closed.
