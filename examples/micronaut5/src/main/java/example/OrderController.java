@@ -2,6 +2,7 @@ package example;
 
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.micronaut.core.annotation.Introspected;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
@@ -13,6 +14,7 @@ import java.util.List;
 @Controller
 class OrderController {
 
+  @Introspected // lets the limiter compare orders
   record NewOrder(String item, int amount) {}
 
   record Order(long number, String item) {}
