@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut;
 
+import io.limiter.core.store.LimitStore;
 import io.limiter.core.testing.PublicApi;
 import io.micronaut.core.annotation.Internal;
 import java.io.IOException;
@@ -19,5 +20,6 @@ class PublicApiTest {
             name -> !name.equals("io.limiter.security"),
             Path.of("../docs/api/limiter-micronaut.txt"),
             "limiter-micronaut");
+    PublicApi.requireReleased(LimitStore.class);
   }
 }

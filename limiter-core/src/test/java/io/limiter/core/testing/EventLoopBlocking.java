@@ -52,6 +52,9 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     // connection just then.
     builder.allowBlockingCallsInside("io.lettuce.core.protocol.SharedLock", "incrementWriters");
     builder.allowBlockingCallsInside("io.lettuce.core.protocol.SharedLock", "doExclusive");
+    // Random numbers and certificates, for each connection with TLS.
+    builder.allowBlockingCallsInside(
+        "io.lettuce.core.SslConnectionBuilder$SslChannelInitializer", "initializeSSLEngine");
     // How many commands wait for a connection: the lock of that queue.
     builder.allowBlockingCallsInside("io.lettuce.core.protocol.DefaultEndpoint", "validateWrite");
     // Of Lettuce's own cluster client, which tests compare with the limiter's: when it is closed.
@@ -87,6 +90,8 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     builder.allowBlockingCallsInside("io.micronaut.http.cookie.ServerCookieDecoder", "<clinit>");
     builder.allowBlockingCallsInside("io.micronaut.jackson.ObjectMapperFactory", "objectMapper");
     builder.allowBlockingCallsInside("io.micronaut.http.MediaType", "getMediaTypeFileExtensions");
+    // What Micronaut 5 reads from jars for each refresh that its own endpoint does.
+    builder.allowBlockingCallsInside("io.micronaut.context.env.DefaultEnvironment", "refresh");
     // The lock of a map of beans, for each request.
     String scope = "io.micronaut.context.scope.AbstractConcurrentCustomScope";
     builder.allowBlockingCallsInside(scope, "getOrCreate");

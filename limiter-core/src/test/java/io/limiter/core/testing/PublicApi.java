@@ -3,6 +3,7 @@ package io.limiter.core.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.DataInputStream;
 import java.io.IOException;
 import java.lang.annotation.Annotation;
 import java.lang.annotation.ElementType;
@@ -85,6 +86,27 @@ public final class PublicApi {
             file.normalize(), module)
         .hasContent(compiled);
     assertThat(withHiddenTypes(classes, packages)).isEmpty();
+    for (String name : names(classes)) {
+      if (packages.test(name.substring(0, name.lastIndexOf('.')))) {
+        Class<?> type = load(name);
+        requireReleased(type);
+        assertThat(type.getProtectionDomain().getCodeSource().getLocation())
+            .as(name)
+            .isEqualTo(classes.toUri().toURL());
+      }
+    }
+  }
+
+  /**
+   * A class is the one that is released, a class file of Java 17, also where the tests run on
+   * Micronaut 5, whose compiler makes others.
+   */
+  public static void requireReleased(Class<?> type) throws IOException {
+    String file = type.getName().substring(type.getPackageName().length() + 1) + ".class";
+    try (DataInputStream bytes = new DataInputStream(type.getResourceAsStream(file))) {
+      bytes.skipNBytes(6); // what each class file begins with, and the minor version
+      assertThat(bytes.readUnsignedShort()).as(type.getName()).isEqualTo(61);
+    }
   }
 
   /** The members of the API with a type of this module that is not part of it. */

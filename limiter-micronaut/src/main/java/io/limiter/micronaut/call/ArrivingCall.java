@@ -10,7 +10,6 @@ import io.limiter.micronaut.plan.CallValues;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.thread.CallerThreads.CallContext;
 import io.micronaut.core.annotation.Internal;
-import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpRequest;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -86,9 +85,7 @@ public abstract class ArrivingCall<T> implements CallValues {
 
   /** Runs code of the application in the context of the call. */
   public final <R> R inContext(Supplier<R> code) {
-    try (PropagatedContext.Scope ignored = context.propagated().propagate()) {
-      return code.get();
-    }
+    return context.propagated().propagate(code);
   }
 
   /** The plan of the method. */

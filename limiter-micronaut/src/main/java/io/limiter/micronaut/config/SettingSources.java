@@ -8,6 +8,7 @@ import io.micronaut.context.env.SystemPropertiesPropertySource;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.convert.ConversionService;
+import io.micronaut.core.convert.ConversionServiceProvider;
 import io.micronaut.core.value.PropertyResolver;
 import java.time.Duration;
 import java.util.Comparator;
@@ -32,7 +33,7 @@ public record SettingSources(
 
   /** The sources at the start, when the environment has no others. */
   static SettingSources atStart(Environment environment) {
-    return new SettingSources(sorted(environment), environment, environment);
+    return new SettingSources(sorted(environment), environment, conversions(environment));
   }
 
   /**
@@ -40,9 +41,17 @@ public record SettingSources(
    * while it is refreshed it has nothing, so their properties are resolved once more.
    */
   public static SettingSources of(Environment environment, List<PropertySource> all) {
-    PropertySourcePropertyResolver now = new PropertySourcePropertyResolver(environment, false);
+    ConversionService conversions = conversions(environment);
+    PropertySourcePropertyResolver now = new PropertySourcePropertyResolver(conversions, false);
     all.forEach(now::addPropertySource);
-    return new SettingSources(all, now, environment);
+    return new SettingSources(all, now, conversions);
+  }
+
+  /** In Micronaut 4 the environment converts by itself, in Micronaut 5 it has a service for it. */
+  private static ConversionService conversions(Object environment) {
+    return environment instanceof ConversionServiceProvider provider
+        ? provider.getConversionService()
+        : (ConversionService) environment;
   }
 
   /**

@@ -9,10 +9,12 @@ import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -44,14 +46,19 @@ public final class TemplateConfiguration {
 
   TemplateConfiguration(PropertyResolver settings) {
     TemplateTree tree = new TemplateTree();
-    settings
-        .getProperties(LimiterConfiguration.PREFIX, StringConvention.RAW)
-        .forEach(
-            (name, value) -> {
-              if (name.startsWith("denial")) { // thousands may be those of policies
-                collect(steps(name), value, tree);
-              }
-            });
+    Map<String, Object> all =
+        settings.getProperties(LimiterConfiguration.PREFIX, StringConvention.RAW);
+    Set<String> lists = new HashSet<>();
+    all.keySet().stream()
+        .filter(name -> name.startsWith("denial")) // thousands may be those of policies
+        .forEach(name -> addLists(name, lists));
+    all.forEach(
+        (name, value) -> {
+          // Micronaut 5 also has the list that properties with an index are the items of.
+          if (name.startsWith("denial") && !(value instanceof List && lists.contains(name))) {
+            collect(steps(name), value, tree);
+          }
+        });
     this.fields = tree.fields();
   }
 
@@ -61,6 +68,13 @@ public final class TemplateConfiguration {
    */
   public Optional<Map<String, @Nullable Object>> fields() {
     return fields;
+  }
+
+  /** Adds the lists that a property sets an item of: of {@code a.b[0].c} the list a.b. */
+  private static void addLists(String property, Set<String> lists) {
+    for (int i = property.indexOf('['); i >= 0; i = property.indexOf('[', i + 1)) {
+      lists.add(property.substring(0, i));
+    }
   }
 
   /** A file has a property for each leaf; a map from code may contain maps. */

@@ -136,6 +136,7 @@ final class LimiterHealth implements HealthIndicator {
    * report on connections that nothing needs.
    */
   @Singleton
+  @Requires(classes = RedisHealthIndicator.class)
   @Requires(beans = ConnectionSource.class)
   static final class RedisUsers implements ApplicationEventListener<StartupEvent> {
 
@@ -225,7 +226,7 @@ final class LimiterHealth implements HealthIndicator {
       @Override
       @SuppressWarnings("rawtypes") // as the interface has it
       public boolean matches(ConditionContext context) {
-        return find(context).filter(RedisUsers::isIndicatorOfNothing).isPresent();
+        return find(context).filter(users -> !users.isIndicatorOfNothing()).isEmpty();
       }
     }
 
@@ -238,7 +239,7 @@ final class LimiterHealth implements HealthIndicator {
       }
     }
 
-    /** Empty if the limiter does not use Redis. */
+    /** Empty if the limiter does not use Redis, or micronaut-redis is not on the class path. */
     private static Optional<RedisUsers> find(ConditionContext<?> context) {
       return context.findBean(RedisUsers.class);
     }

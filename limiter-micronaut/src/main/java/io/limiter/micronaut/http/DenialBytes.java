@@ -101,7 +101,9 @@ final class DenialBytes {
     // Before the body, which would set its own; under the name that Micronaut's writers set.
     begun.getHeaders().set(HttpHeaders.CONTENT_TYPE, body.type());
     MutableHttpResponse<byte[]> response = begun.body(bytes);
-    response.bodyWriter(bytesWriter);
+    if (bytesWriter != null) {
+      response.bodyWriter(bytesWriter);
+    }
     return response;
   }
 

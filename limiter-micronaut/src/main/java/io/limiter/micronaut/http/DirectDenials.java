@@ -245,7 +245,7 @@ final class DirectDenials {
       }
       for (BeanDefinition<?> filter :
           beans.getBeanDefinitions(Qualifiers.byStereotype(ServerFilter.class))) {
-        if (isForeign(filter) && hasOrder(filter) && receives(filter)) {
+        if (isForeign(filter) && mayBeOutside(filter) && receives(filter)) {
           boolean bare = server.getContextPath() == null;
           boolean ant =
               filter
@@ -274,9 +274,12 @@ final class DirectDenials {
                           .anyMatch(FilterContinuation.class::equals));
     }
 
-    /** One without an order runs last, and does not receive what the gate responds. */
-    private static boolean hasOrder(BeanDefinition<?> filter) {
-      return filter.hasAnnotation(Order.class)
+    /**
+     * In Micronaut 4 one without an order is behind the gate, whose responses it does not receive.
+     */
+    private static boolean mayBeOutside(BeanDefinition<?> filter) {
+      return FilterWarnings.WITHOUT_ORDER < GateFilter.ORDER
+          || filter.hasAnnotation(Order.class)
           || Ordered.class.isAssignableFrom(filter.getBeanType())
           || filter.getExecutableMethods().stream()
               .anyMatch(method -> method.hasAnnotation(Order.class));

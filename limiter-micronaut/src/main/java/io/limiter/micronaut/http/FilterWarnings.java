@@ -9,6 +9,7 @@ import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
+import io.micronaut.core.version.VersionUtils;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.filter.HttpClientFilter;
@@ -33,6 +34,10 @@ import org.slf4j.LoggerFactory;
 final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
 
   private static final Logger LOG = LoggerFactory.getLogger(FilterWarnings.class);
+
+  /** The order of a {@link ServerFilter} without one: in Micronaut 4 the last, in Micronaut 5 0. */
+  static final int WITHOUT_ORDER =
+      VersionUtils.isAtLeastMicronautVersion("5.0.0") ? 0 : Ordered.LOWEST_PRECEDENCE;
 
   private final GateConfiguration gate;
   private final PoliciesConfiguration settings;
@@ -66,7 +71,7 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
     }
     if (!unordered.isEmpty()) {
       LOG.warn(
-          "Filters without an order of their own run before the gate, whose order is {}: {} ({}). A request that they answer is not limited. An HttpServerFilter or HttpFilter, on which @Order has no effect, and a @ServerFilter that implements Ordered have the order 0 unless they override getOrder(): let it return more if it answers requests, less if it must see all",
+          "Filters without an order of their own run before the gate, whose order is {}: {} ({}). A request that they answer is not limited. An HttpServerFilter or HttpFilter, on which @Order has no effect, and a @ServerFilter that implements Ordered have the order 0 unless they override getOrder(), and since Micronaut 5 so has a @ServerFilter without @Order: choose a higher order than the gate's for one that answers requests, a lower one for one that must see all",
           GateFilter.ORDER,
           unordered.size(),
           PlanRegistry.listed(unordered));
@@ -99,7 +104,7 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
 
   private int orderOfBean(BeanDefinition<?> filter) {
     if (!Ordered.class.isAssignableFrom(filter.getBeanType())) {
-      return Ordered.LOWEST_PRECEDENCE;
+      return WITHOUT_ORDER;
     }
     if (hasDefaultOrder(filter)) {
       return 0;
@@ -113,8 +118,11 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
     }
   }
 
-  /** Whether its order, 0, is that of {@link Ordered} itself. */
+  /** Whether its order, 0, is none of its own, but Micronaut's. */
   private static boolean hasDefaultOrder(BeanDefinition<?> filter) {
+    if (!Ordered.class.isAssignableFrom(filter.getBeanType())) {
+      return !filter.hasAnnotation(Order.class);
+    }
     try {
       return filter.getBeanType().getMethod("getOrder").getDeclaringClass() == Ordered.class;
     } catch (NoSuchMethodException e) {

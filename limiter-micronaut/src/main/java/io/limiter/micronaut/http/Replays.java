@@ -34,7 +34,6 @@ import io.micronaut.context.BeanProvider;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.core.annotation.Internal;
-import io.micronaut.core.propagation.PropagatedContext;
 import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
@@ -223,9 +222,7 @@ final class Replays {
 
   private static CompletionStage<Optional<MutableHttpResponse<?>>> enter(
       CallContext context, Supplier<CompletionStage<Optional<MutableHttpResponse<?>>>> enter) {
-    try (PropagatedContext.Scope ignored = context.propagated().propagate()) {
-      return enter.get();
-    }
+    return context.propagated().propagate(enter);
   }
 
   private static Submission submission(StateKey name, byte[] digest, Replay replay) {

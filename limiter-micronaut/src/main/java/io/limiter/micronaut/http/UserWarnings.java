@@ -101,7 +101,7 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
         && request.getUserPrincipal().isPresent()
         && late.compareAndSet(false, true)) {
       LOG.warn(
-          "{} counts users (limitType = USER_ID), but a request had no principal when the gate decided, at order {}, so it was counted by its address. The principal was set later: let the filter that sets it run before the gate, with @Order({}). A @ServerFilter without an order runs last",
+          "{} counts users (limitType = USER_ID), but a request had no principal when the gate decided, at order {}, so it was counted by its address. The principal was set later: let the filter that sets it run before the gate, with @Order({}). A @ServerFilter without an order runs last in Micronaut 4",
           method,
           GateFilter.ORDER,
           ServerFilterPhase.SECURITY.order());

@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Moves routes that have to wait for their decision off the event loop: those that return their
@@ -57,9 +58,11 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
     return new ExecutorSelector() {
       @Override
       public Optional<ExecutorService> select(
-          MethodReference<?, ?> method, ThreadSelection threadSelection) {
+          @Nullable MethodReference<?, ?> method, ThreadSelection threadSelection) {
         Optional<ExecutorService> chosen = applications.select(method, threadSelection);
-        return chosen.isEmpty() && waits(method) ? Optional.of(waiting(method)) : chosen;
+        return chosen.isEmpty() && method != null && waits(method)
+            ? Optional.of(waiting(method))
+            : chosen;
       }
 
       @Override

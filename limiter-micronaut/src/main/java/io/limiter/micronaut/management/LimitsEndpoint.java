@@ -47,6 +47,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -577,7 +578,8 @@ public final class LimitsEndpoint {
           "The limit store does not answer (%s): %s".formatted(away.reason(), away.getMessage()));
     }
     if (cause instanceof IllegalStateException full) { // no room for another entry
-      throw new HttpStatusException(HttpStatus.CONFLICT, full.getMessage());
+      throw new HttpStatusException(
+          HttpStatus.CONFLICT, Objects.requireNonNullElse(full.getMessage(), "no room"));
     }
     throw cause instanceof RuntimeException thrown ? thrown : new CompletionException(cause);
   }

@@ -16,6 +16,7 @@ import io.limiter.micronaut.plan.SubjectReader;
 import io.limiter.micronaut.plan.VerdictParameter;
 import io.limiter.micronaut.subject.SubmissionDigest;
 import io.limiter.micronaut.subject.WritableTypes;
+import io.micronaut.aop.Adapter;
 import io.micronaut.context.BeanContext;
 import io.micronaut.core.annotation.AnnotationMetadata;
 import io.micronaut.core.bind.annotation.Bindable;
@@ -114,6 +115,9 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
 
   @Override
   public List<List<PolicyDefinition>> policies(LimitedMethod method) {
+    if (((BeanMethod) method).isAdapter()) {
+      return List.of();
+    }
     List<AnnotatedPlace> limiting = AnnotatedPlace.limiting(method);
     if (limiting.isEmpty() && AnnotatedPlace.isUnmarked(method)) {
       LOG.warn(
@@ -150,6 +154,14 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
   private record BeanMethod(
       AnnotationPlanSource source, ExecutableMethod<?, ?> method, Class<?> bean, String description)
       implements LimitedMethod {
+
+    /**
+     * Whether it is of a bean that Micronaut makes to call a listener. In Micronaut 5 such beans
+     * have the limits of the listener and its class, which hold where they call.
+     */
+    boolean isAdapter() {
+      return bean.isInterface() && method.hasAnnotation(Adapter.class);
+    }
 
     @Override
     public String name() {

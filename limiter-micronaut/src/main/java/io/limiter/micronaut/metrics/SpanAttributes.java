@@ -6,7 +6,6 @@ import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.metrics.LimiterMeters.TagValues;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.core.propagation.PropagatedContext;
 import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.api.trace.Span;
 import jakarta.inject.Singleton;
@@ -23,13 +22,11 @@ final class SpanAttributes implements VerdictListener {
 
   @Override
   public void decided(ArrivingCall<?> call, Verdict verdict) {
-    try (PropagatedContext.Scope ignored = call.context().propagated().propagate()) {
-      Span span = Span.current();
-      if (span.isRecording()) {
-        span.setAttribute(POLICY, call.plan().named(verdict).policy().name());
-        span.setAttribute(OUTCOME, TagValues.of(verdict.outcome()));
-        span.setAttribute(DECIDED_BY, TagValues.of(verdict.decidedBy()));
-      }
+    Span span = call.context().propagated().propagate(Span::current);
+    if (span.isRecording()) {
+      span.setAttribute(POLICY, call.plan().named(verdict).policy().name());
+      span.setAttribute(OUTCOME, TagValues.of(verdict.outcome()));
+      span.setAttribute(DECIDED_BY, TagValues.of(verdict.decidedBy()));
     }
   }
 }

@@ -91,9 +91,20 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     this.current = new PlanGeneration(source, policies.current());
   }
 
+  /** Raw: the parameters of this method are generic in other ways in Micronaut 4 and 5. */
   @Override
-  public void process(BeanDefinition<?> bean, ExecutableMethod<?, ?> method) {
-    var unused = current.of(method, () -> written(bean.getBeanType()));
+  @SuppressWarnings({"rawtypes", "unchecked"})
+  public void process(BeanDefinition bean, ExecutableMethod method) {
+    // Micronaut 5 also passes those, with expressions that only a call can evaluate.
+    if (withTarget(bean).stream().noneMatch(PlanRegistry::isMadeByFactory)) {
+      ExecutableMethod<?, ?> limited = method;
+      Class<?> type = bean.getBeanType();
+      var unused = current.of(limited, () -> written(type));
+    }
+  }
+
+  private static boolean isMadeByFactory(BeanDefinition<?> bean) {
+    return bean.getDeclaringType().filter(type -> type != bean.getBeanType()).isPresent();
   }
 
   /** The plans by the settings in use. */

@@ -41,8 +41,8 @@ public final class LimitStoreFactory {
   /** The named connections of micronaut-redis. */
   private static final String SERVERS = "redis.servers";
 
-  // By name, since micronaut-redis is optional.
-  private static final String LETTUCE = "io.micronaut.configuration.lettuce.RedisSetting";
+  // By name, since Lettuce is optional.
+  private static final String LETTUCE = "io.lettuce.core.RedisURI";
 
   @Singleton
   @Bean(preDestroy = "close")
@@ -164,7 +164,7 @@ public final class LimitStoreFactory {
     for (String uri : List.of("redis.uri", "redis.uris")) {
       if (environment.containsProperties(uri)) {
         throw new ConfigurationException(
-            "%s is set, but there is no Redis client: add the dependency io.micronaut.redis:micronaut-redis-lettuce, or remove the setting, so that each instance counts separately"
+            "%s is set, but there is no Redis client: add the dependency io.lettuce:lettuce-core, or remove the setting, so that each instance counts separately"
                 .formatted(uri));
       }
     }

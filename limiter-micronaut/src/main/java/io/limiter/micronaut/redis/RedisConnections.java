@@ -11,21 +11,15 @@ import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.redis.cluster.ClusterConnections;
 import io.limiter.core.rule.CustomAlgorithm;
-import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration.Connections;
 import io.limiter.micronaut.config.RedisConfiguration.SentinelConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration.Slots;
-import io.micronaut.configuration.lettuce.DefaultRedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
-import io.micronaut.context.condition.Condition;
-import io.micronaut.context.condition.ConditionContext;
-import io.micronaut.context.env.Environment;
-import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.http.netty.channel.EventLoopGroupConfiguration;
@@ -35,8 +29,6 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.EventExecutor;
 import jakarta.inject.Singleton;
-import java.net.URI;
-import java.net.URISyntaxException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -47,7 +39,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,96 +49,18 @@ import org.slf4j.event.Level;
  * Redis Cluster one to each primary.
  */
 @Factory
-@Requires(classes = DefaultRedisConfiguration.class)
+@Requires(classes = RedisURI.class)
 final class RedisConnections {
 
   private static final Logger LOG = LoggerFactory.getLogger(RedisConnections.class);
 
-  private static final String ADDRESS = "redis.uri";
-
-  private static final String ADDRESSES = "redis.uris";
-
-  private static final List<String> SEVERAL = List.of(ADDRESSES, "redis.replica-uris");
-
-  private static final Pattern CREDENTIALS = Pattern.compile("^([A-Za-z][\\w+.-]*://)?.*@");
-
-  private static final Pattern HOST_AND_PORT =
-      Pattern.compile("[A-Za-z0-9][A-Za-z0-9.-]*:[0-9]{1,5}");
-
-  private static final Pattern HOST_WITH_PORT = Pattern.compile("[^:]*:\\d+");
-
-  /** The most characters of an address in a message. */
-  private static final int SHOWN = 200;
-
   /** Far above the time that an idle event loop takes to run a task. */
   private static final long ANSWER_SECONDS = 2;
 
-  /**
-   * Checks the addresses, since Lettuce's error does not name the property. A factory is created
-   * before what its methods take, and so before the addresses are bound.
-   */
-  RedisConnections(Environment environment) {
+  RedisConnections() {
     if (ServiceLinks.hasRedis()) {
       LOG.info(
           "REDIS_PORT is the link to a Kubernetes service and not a port: it is not read. enableServiceLinks: false in the pod's specification prevents such variables");
-    }
-    environment.getProperty(ADDRESS, String.class).ifPresent(uri -> check(ADDRESS, uri));
-    for (String setting : SEVERAL) {
-      String[] uris = environment.getProperty(setting, String[].class).orElse(new String[0]);
-      for (int i = 0; i < uris.length; i++) {
-        check("%s[%s]".formatted(setting, i), uris[i]);
-      }
-    }
-  }
-
-  private static void check(String setting, String written) {
-    String uri = written.strip();
-    RedisURI read;
-    try {
-      read = RedisURI.create(new URI(uri));
-    } catch (URISyntaxException | IllegalArgumentException unusable) { // both quote the password
-      throw new ConfigurationException(
-          "%s = %s: this is not the address of a Redis: write its scheme, host and port, such as redis://%s, or rediss:// for TLS"
-              .formatted(
-                  setting,
-                  shown(uri),
-                  HOST_AND_PORT.matcher(uri).matches() ? uri : "localhost:6379"));
-    }
-    // Java finds no host with an underscore in a URI, and Lettuce takes the port for a part of it.
-    if (read.getHost() != null && HOST_WITH_PORT.matcher(read.getHost()).matches()) {
-      throw new ConfigurationException(
-          "%s = %s: a host in an address has letters, digits, hyphens and dots: name it otherwise, or set redis.host and redis.port instead"
-              .formatted(setting, shown(uri)));
-    }
-    if (read.getDatabase() != 0 && SEVERAL.stream().anyMatch(setting::startsWith)) {
-      throw new ConfigurationException(
-          "%s = %s: a Redis Cluster has no database %s: remove the number"
-              .formatted(setting, shown(uri), read.getDatabase()));
-    }
-  }
-
-  private static String shown(String uri) {
-    return LogThrottle.oneLine(CREDENTIALS.matcher(uri).replaceFirst("$1***@"), SHOWN);
-  }
-
-  /**
-   * Whether the limiter is to count in Redis: it is enabled, and settings name a Redis. Others do
-   * not name one: with {@code redis.timeout} alone, micronaut-redis would connect to localhost. Nor
-   * does the variable {@code REDIS_URIS_PORT} of a pod, and nothing reads {@code redis.sentinels}.
-   */
-  static final class NamesRedis implements Condition {
-
-    private static final List<String> NAMES =
-        List.of(ADDRESS, "redis.host", "redis.port", "redis.socket");
-
-    @Override
-    public boolean matches(@SuppressWarnings("rawtypes") ConditionContext context) {
-      return context.getBean(RedisConfiguration.class).enabled()
-          && (NAMES.stream().anyMatch(context::containsProperty)
-              || context
-                  .getProperty(ADDRESSES, String[].class)
-                  .filter(all -> all.length > 0)
-                  .isPresent());
     }
   }
 
@@ -155,7 +68,7 @@ final class RedisConnections {
    * Used by the connections, which load the scripts into Redis, and by the store, which runs them.
    */
   @Singleton
-  @Requires(condition = NamesRedis.class, beans = DefaultRedisConfiguration.class)
+  @Requires(beans = RedisAddress.class)
   RedisSettings settings(
       RedisConfiguration limiter,
       PoliciesConfiguration policies,
@@ -175,17 +88,17 @@ final class RedisConnections {
   @Context
   @Order(Ordered.HIGHEST_PRECEDENCE)
   @Bean(preDestroy = "close")
-  @Requires(condition = NamesRedis.class, beans = DefaultRedisConfiguration.class)
+  @Requires(beans = RedisAddress.class)
   ConnectionSource connections(
-      DefaultRedisConfiguration redis,
+      RedisAddress redis,
       RedisConfiguration limiter,
       SentinelConfiguration sentinels,
       RedisSettings settings,
       Optional<ServerLoops> server) {
-    if (!redis.getUris().isEmpty()) {
-      return cluster(redis, limiter, settings);
+    if (!redis.nodes().isEmpty()) {
+      return cluster(redis.nodes(), limiter, settings);
     }
-    RedisURI uri = withLogin(redis.getUri().orElse(redis), sentinels);
+    RedisURI uri = withLogin(redis.server(), sentinels);
     return PendingConnections.open(
         ConnectionSource.name(uri),
         () -> standalone(uri, limiter, settings, server),
@@ -228,16 +141,12 @@ final class RedisConnections {
    * primaries times event loops.
    */
   private static ConnectionSource cluster(
-      DefaultRedisConfiguration redis, RedisConfiguration limiter, RedisSettings settings) {
+      List<RedisURI> nodes, RedisConfiguration limiter, RedisSettings settings) {
     if (limiter.connections() == Connections.EVENT_LOOP) {
       LOG.warn(
           "limiter.redis.connections = event-loop has no meaning with redis.uris: a Redis Cluster has one connection to each primary for all event loops");
     }
-    List<RedisURI> seeds = redis.getUris();
-    if (redis.getClientName() != null) {
-      seeds.forEach(seed -> seed.setClientName(redis.getClientName()));
-    }
-    return ClusterConnections.open(seeds, settings);
+    return ClusterConnections.open(nodes, settings);
   }
 
   /**

@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -132,7 +133,8 @@ final class WarmStart
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException e) {
-      throw new ConfigurationException("The connections to Redis cannot be opened", e.getCause());
+      throw new ConfigurationException(
+          "The connections to Redis cannot be opened", Objects.requireNonNullElse(e.getCause(), e));
     } finally {
       waitedNanos.addAndGet(System.nanoTime() - begin);
     }

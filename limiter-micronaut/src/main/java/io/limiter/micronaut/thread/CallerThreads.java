@@ -392,8 +392,8 @@ public final class CallerThreads {
     void run(Runnable task) {
       Map<String, String> before = MDC.getCopyOfContextMap();
       set(mdc);
-      try (PropagatedContext.Scope ignored = propagated.propagate()) {
-        task.run();
+      try {
+        propagated.wrap(task).run();
       } finally {
         set(before);
       }

@@ -33,6 +33,7 @@ final class ContinuationThreads implements Continuations {
   private final ThreadFactory factory;
   private final @Nullable ThreadPoolExecutor cached;
 
+  @SuppressWarnings("removal") // Java 17 has no method for it
   ContinuationThreads() {
     if (Runtime.version().feature() >= CARRIERS_ARE_FREE && LoomSupport.isSupported()) {
       factory = LoomSupport.newVirtualThreadFactory(NAME);

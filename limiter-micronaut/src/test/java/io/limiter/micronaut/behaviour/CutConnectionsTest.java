@@ -9,8 +9,10 @@ import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.http.GateFilter;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.annotation.Order;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
@@ -64,6 +66,7 @@ class CutConnectionsTest {
     final AtomicInteger admitted = new AtomicInteger();
 
     @RequestFilter
+    @Order(GateFilter.ORDER + 100)
     void note() {
       admitted.incrementAndGet();
     }

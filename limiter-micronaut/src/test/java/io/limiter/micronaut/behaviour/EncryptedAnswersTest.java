@@ -7,6 +7,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.ScanArgs;
+import io.lettuce.core.ScanIterator;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.limiter.core.testing.RecordedLog;
@@ -100,7 +102,8 @@ class EncryptedAnswersTest {
   }
 
   private List<byte[]> keys() {
-    return redis.sync().keys((prefix + "*a.*").getBytes(UTF_8));
+    return ScanIterator.scan(redis.sync(), ScanArgs.Builder.matches(prefix + "*a.*")).stream()
+        .toList();
   }
 
   private byte[] value(byte[] key) {

@@ -10,6 +10,7 @@ import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.testing.HttpService;
+import io.limiter.micronaut.testing.MicronautVersion;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import io.micronaut.context.annotation.Requires;
@@ -239,6 +240,9 @@ class StandardMetricsTest {
     }
   }
 
+  /**
+   * Unless Micronaut records them: since Micronaut 5 its filter, without an order, is before those.
+   */
   @Test
   void answersOfOtherFiltersAreNotRecorded() {
     try (TestServer server = start()) {
@@ -246,7 +250,12 @@ class StandardMetricsTest {
       assertThat(server.status("/metered/limited/1", "X-Behind", "1")).isEqualTo(401);
       assertThat(server.status("/before-security", "X-Before", "1")).isEqualTo(401);
 
-      assertThat(recorded(server)).isEmpty();
+      assertThat(recorded(server))
+          .isEqualTo(
+              MicronautVersion.either(
+                  List.of(),
+                  List.of(
+                      "GET 401 /before-security none 1", "GET 401 /metered/limited/{id} none 2")));
     }
   }
 
@@ -295,6 +304,7 @@ class StandardMetricsTest {
         "limiter.metrics.enabled"
       })
   void eachSettingSwitchesItOff(String setting) {
+    boolean ofMicronaut = MicronautVersion.IS_5 && setting.startsWith("limiter.");
     try (TestServer server = start(setting, false)) {
       server.status("/metered/limited/1");
       assertThat(server.status("/metered/limited/1")).isEqualTo(429);
@@ -305,7 +315,7 @@ class StandardMetricsTest {
                   .findBean(MeterRegistry.class)
                   .map(meters -> meters.find(REQUESTS).tag("status", "429").timers().size())
                   .orElse(0))
-          .isZero();
+          .isEqualTo(ofMicronaut ? 1 : 0);
     }
   }
 

@@ -10,6 +10,7 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Order;
+import io.micronaut.core.order.Ordered;
 import io.micronaut.http.HttpAttributes;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.Controller;
@@ -45,11 +46,12 @@ class UnknownUsersTest {
     }
   }
 
-  /** Without an order a filter runs last. */
+  /** In Micronaut 4 a filter without an order runs last as well. */
   @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)
   @Requires(property = "spec.name", value = "UnknownUsersTest.late")
   static class Late {
     @RequestFilter
+    @Order(Ordered.LOWEST_PRECEDENCE)
     void logIn(HttpRequest<?> request) {
       UnknownUsersTest.logIn(request);
     }

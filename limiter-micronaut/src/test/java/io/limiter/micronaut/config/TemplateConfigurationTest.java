@@ -9,6 +9,7 @@ import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.env.PropertySource;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -98,7 +99,7 @@ class TemplateConfigurationTest {
     assertThat(
             fields(
                 body,
-                PropertySource.mapOf(
+                Map.of(
                     "limiter.denial.template.errCode",
                     "{code}",
                     "limiter.denial.template.data",
@@ -145,7 +146,7 @@ class TemplateConfigurationTest {
         "limiter.denial.template.a[0]=x;limiter.denial.template.a.b=y|limiter.denial.template.a = [0, b]: there is no item [1]: number the items of a list from 0"
       })
   void anInvalidTemplateStopsTheStart(String properties, String mistake) {
-    Map<String, Object> settings = PropertySource.mapOf("limiter.denial.body", "template");
+    Map<String, Object> settings = new LinkedHashMap<>(Map.of("limiter.denial.body", "template"));
     for (String property : properties.split(";")) {
       settings.put(property.split("=")[0], property.split("=")[1]);
     }

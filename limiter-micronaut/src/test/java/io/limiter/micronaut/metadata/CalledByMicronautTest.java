@@ -2,14 +2,18 @@
 package io.limiter.micronaut.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.event.ApplicationEventPublisher;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.RequestFilter;
@@ -17,6 +21,8 @@ import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.runtime.event.annotation.EventListener;
 import io.micronaut.scheduling.annotation.Scheduled;
 import jakarta.inject.Singleton;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -33,6 +39,20 @@ class CalledByMicronautTest {
       assertThat(plans.find(Busy.class, "onStart")).isEmpty();
       assertThat(plans.find(Busy.class, "everyDay")).isEmpty();
       assertThat(plans.find(Busy.class, "work")).isPresent();
+    }
+  }
+
+  /** Micronaut 5 also weaves the bean that calls the listener. */
+  @Test
+  void aListenerWithALimitOfItsOwnCountsEachEventOnce() {
+    try (ApplicationContext context = Starts.inMemory("LimitedListener")) {
+      LimitedListener listener = context.getBean(LimitedListener.class);
+      ApplicationEventPublisher<String> events = context.getEventPublisher(String.class);
+
+      events.publishEvent("first");
+      assertThatThrownBy(() -> events.publishEvent("second"))
+          .isInstanceOf(RateLimitExceededException.class);
+      assertThat(listener.heard).containsExactly("first");
     }
   }
 
@@ -67,6 +87,18 @@ class CalledByMicronautTest {
     void everyDay() {}
 
     void work() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "LimitedListener")
+  static class LimitedListener {
+    final List<String> heard = new ArrayList<>();
+
+    @EventListener
+    @RateRule(count = 1, limitType = LimitType.GLOBAL)
+    void onEvent(String event) {
+      heard.add(event);
+    }
   }
 
   @ServerFilter(ServerFilter.MATCH_ALL_PATTERN)

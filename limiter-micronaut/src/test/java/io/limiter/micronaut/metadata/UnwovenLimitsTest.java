@@ -54,6 +54,12 @@ class UnwovenLimitsTest {
       return "ok";
     }
 
+    // Micronaut 5 refuses to compile it in a class that it weaves.
+    @RateRule(count = 1, time = 60)
+    static String everywhere() {
+      return "ok";
+    }
+
     @Once
     String composed() {
       return "ok";
@@ -130,11 +136,6 @@ class UnwovenLimitsTest {
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
   static class Bean extends Parent<String> implements Api {
-    @RateRule(count = 1, time = 60)
-    static String everywhere() {
-      return "ok";
-    }
-
     @Once
     String own() {
       return "ok";
@@ -194,8 +195,8 @@ class UnwovenLimitsTest {
           .extracting(text -> text.substring(SPEC.length() + text.indexOf(SPEC)))
           .satisfiesExactly(
               place -> assertThat(place).startsWith("$Api.inherited (the bean is made by"),
-              place -> assertThat(place).startsWith("$Bean.everywhere (a static method"),
               place -> assertThat(place).startsWith("$Made.composed (the bean is made by"),
+              place -> assertThat(place).startsWith("$Made.everywhere (a static method"),
               place -> assertThat(place).startsWith("$Made.limiter (the bean is made by"),
               place -> assertThat(place).startsWith("$Made.rule (the bean is made by"),
               place -> assertThat(place).startsWith("$MadeForARequest.hidden (it is not woven"));

@@ -90,6 +90,6 @@ class LimitsWithoutRedisClient {
   void aRedisThatNothingCanConnectToStopsTheStart(String setting) {
     assertThat(Starts.mistake(Map.of(setting, "redis://localhost")))
         .hasMessageContaining(setting + " is set, but there is no Redis client")
-        .hasMessageContaining("io.micronaut.redis:micronaut-redis-lettuce");
+        .hasMessageContaining("io.lettuce:lettuce-core");
   }
 }

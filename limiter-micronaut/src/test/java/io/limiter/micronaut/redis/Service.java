@@ -50,13 +50,16 @@ final class Service implements AutoCloseable {
   }
 
   static Service start(RedisProcess redis, Object... properties) {
+    Map<String, Object> all = HttpService.settings("redis.uri", redis.uri());
+    all.putAll(HttpService.settings(properties));
+    return start(all);
+  }
+
+  static Service start(Map<String, Object> properties) {
     Map<String, Object> all =
         HttpService.settings(
-            "redis.uri",
-            redis.uri(),
-            "limiter.redis.key-prefix",
-            "t" + UUID.randomUUID().toString().substring(0, 8) + ":");
-    all.putAll(HttpService.settings(properties));
+            "limiter.redis.key-prefix", "t" + UUID.randomUUID().toString().substring(0, 8) + ":");
+    all.putAll(properties);
     return new Service(HttpService.start("Service", all));
   }
 
