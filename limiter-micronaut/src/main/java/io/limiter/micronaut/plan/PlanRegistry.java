@@ -95,9 +95,16 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   @Override
   @SuppressWarnings({"rawtypes", "unchecked"})
   public void process(BeanDefinition bean, ExecutableMethod method) {
-    ExecutableMethod<?, ?> limited = method;
-    Class<?> type = bean.getBeanType();
-    var unused = current.of(limited, () -> written(type));
+    // Micronaut 5 also passes those, with expressions that only a call can evaluate.
+    if (withTarget(bean).stream().noneMatch(PlanRegistry::isMadeByFactory)) {
+      ExecutableMethod<?, ?> limited = method;
+      Class<?> type = bean.getBeanType();
+      var unused = current.of(limited, () -> written(type));
+    }
+  }
+
+  private static boolean isMadeByFactory(BeanDefinition<?> bean) {
+    return bean.getDeclaringType().filter(type -> type != bean.getBeanType()).isPresent();
   }
 
   /** The plans by the settings in use. */
