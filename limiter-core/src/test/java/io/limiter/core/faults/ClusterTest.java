@@ -99,11 +99,11 @@ class ClusterTest {
   @Test
   @DisplayName("F16: a hot slot moves back and forth, for long")
   void aSlotThatMovesForLongFailsNoCall() {
-    moveUnderLoad(30, (subject, form) -> call(subject, 100_000, HOUR));
+    moveUnderLoad(10, (subject, form) -> call(subject, 100_000, HOUR));
     forget();
-    moveUnderLoad(30, ClusterTest::submission);
+    moveUnderLoad(10, ClusterTest::submission);
     forget();
-    moveUnderLoad(30, (subject, form) -> banning(subject));
+    moveUnderLoad(10, (subject, form) -> banning(subject));
   }
 
   /**
