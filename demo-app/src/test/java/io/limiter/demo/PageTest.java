@@ -494,9 +494,9 @@ class PageTest {
     assertThat(browser.inaccessible()).as("at first").isEmpty();
     browser.click(card("articles") + "button[data-action='burst']");
     browser.click(card("search") + "button[data-action='burst']");
+    awaitCounts(card("articles"), "admitted 10, denied 2"); // memory would begin to count
     browser.click("#redis button[data-action='stop']");
     browser.await("Redis is stopped", () -> browser.text("[data-redis-state]").equals("stopped"));
-    awaitCounts(card("articles"), "admitted 10, denied 2");
     assertThat(browser.inaccessible()).as("after calls, without Redis").isEmpty();
     browser.click("#redis button[data-action='continue']");
     logIn();

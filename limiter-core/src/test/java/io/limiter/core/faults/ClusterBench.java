@@ -42,27 +42,32 @@ final class ClusterBench implements AutoCloseable {
   final LimitStore store;
   final LimitStore limiter;
 
-  private ClusterBench(ClusterGroup group, boolean audited) {
+  private ClusterBench(ClusterGroup group, boolean audited, Duration deadline) {
+    RedisSettings settings = new RedisSettings(RedisSettings.DEFAULT_PREFIX, deadline);
     this.group = group;
     this.connections =
-        ClusterConnections.open(
-            group.uris().stream().map(RedisURI::create).toList(), RedisSettings.defaults());
+        ClusterConnections.open(group.uris().stream().map(RedisURI::create).toList(), settings);
     this.store =
         audited
-            ? AuditedStore.ofCluster(connections, FaultBench.DEADLINE)
-            : new RedisStore(connections, RedisSettings.defaults());
+            ? AuditedStore.ofCluster(connections, deadline)
+            : new RedisStore(connections, settings);
     this.limiter = new FallbackStore(store, new MemoryStore());
     assertThat(connections.firstAttempt()).succeedsWithin(Duration.ofSeconds(10)).isEqualTo(true);
   }
 
   /** Connected and warm; closes the Cluster, too. */
   static ClusterBench on(ClusterGroup group) {
-    return new ClusterBench(group, false);
+    return new ClusterBench(group, false, FaultBench.DEADLINE);
+  }
+
+  /** The same with a deadline for a healthy Cluster. */
+  static ClusterBench patient(ClusterGroup group) {
+    return new ClusterBench(group, false, FaultBench.PATIENT);
   }
 
   /** The same with a record of what ran; not for slots that move, where that is a key too many. */
   static ClusterBench audited(ClusterGroup group) {
-    return new ClusterBench(group, true);
+    return new ClusterBench(group, true, FaultBench.DEADLINE);
   }
 
   Verdict ask(LimitRequest call) {

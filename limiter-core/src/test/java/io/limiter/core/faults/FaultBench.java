@@ -48,7 +48,8 @@ public final class FaultBench extends LimiterBench {
     return start(deadline);
   }
 
-  private static FaultBench start(Duration deadline, String... settings) {
+  /** Connected and warm. */
+  static FaultBench start(Duration deadline, String... settings) {
     RedisProcess redis = RedisProcess.onFreePort(settings).start();
     FaultProxy proxy = new FaultProxy(redis.port());
     SharedConnection connection =

@@ -5,6 +5,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.core.testing.Pauses;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -33,6 +34,7 @@ final class Load {
   private volatile boolean stopped;
 
   private Load(LimitStore store, List<LimitRequest> calls, int perSecond) {
+    Pauses.watch();
     this.store = store;
     this.calls = calls;
     this.intervalNanos = TimeUnit.SECONDS.toNanos(1) / perSecond;

@@ -57,7 +57,7 @@ class LostCountsTest {
   @Test
   @DisplayName("F28: FLUSHALL under load")
   void eachFlushGivesOneCountMore() {
-    try (FaultBench bench = FaultBench.start()) {
+    try (FaultBench bench = FaultBench.withDeadline(FaultBench.PATIENT)) {
       Load load = Load.start(bench.limiter, calls(4, 20, SECOND), 1_000);
       await().until(() -> load.answeredSoFar().size() > 200);
       bench.admin(redis -> redis.flushall());

@@ -2,6 +2,7 @@
 package io.limiter.core.faults;
 
 import io.limiter.core.Verdict;
+import io.limiter.core.testing.Pauses;
 import java.time.Duration;
 import java.util.Optional;
 
@@ -13,7 +14,8 @@ import java.util.Optional;
  */
 record TimedVerdict(String subject, long sent, long answered, Optional<Verdict> verdict) {
 
+  /** Without the pauses of this machine. */
   Duration latency() {
-    return Duration.ofNanos(answered - sent);
+    return Pauses.without(sent, answered);
   }
 }

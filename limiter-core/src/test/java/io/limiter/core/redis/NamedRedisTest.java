@@ -101,7 +101,8 @@ class NamedRedisTest {
     }
     assertThat(names.questions()).isPositive();
     assertThat(isConnected()).isFalse();
-    assertThat(Duration.ofNanos(slowest)).isLessThan(Duration.ofMillis(3 * 50));
+    // Who waits for such a server waits for seconds.
+    assertThat(Duration.ofNanos(slowest)).isLessThan(Duration.ofSeconds(1));
 
     names.speak();
     await().atMost(HEALED).until(this::isConnected);

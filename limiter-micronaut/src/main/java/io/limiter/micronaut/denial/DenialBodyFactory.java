@@ -10,6 +10,7 @@ import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.util.SupplierUtil;
 import io.micronaut.http.HttpMethod;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpStatus;
@@ -21,6 +22,7 @@ import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -185,11 +187,15 @@ public final class DenialBodyFactory {
      */
     private static final List<JsonTemplate> LAYOUTS = layouts();
 
-    // Not created at the start: a service that serves no HTTP may lack what it needs, such as JSON.
-    private final BeanProvider<ErrorResponseProcessor<?>> application;
+    /**
+     * Not created at the start: a service that serves no HTTP may lack what it needs, such as JSON.
+     * Kept from the warm-up on: a context that is closed has no beans, and the last requests may be
+     * denied after that.
+     */
+    private final Supplier<ErrorResponseProcessor<?>> application;
 
     ApplicationBody(BeanProvider<ErrorResponseProcessor<?>> application) {
-      this.application = application;
+      this.application = SupplierUtil.memoized(application::get);
     }
 
     @Override

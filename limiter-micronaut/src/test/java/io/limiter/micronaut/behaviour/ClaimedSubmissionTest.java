@@ -41,7 +41,7 @@ class ClaimedSubmissionTest {
 
   private static final String SPEC = "ClaimedSubmissionTest";
   private static final Duration PATIENCE = Duration.ofSeconds(20);
-  private static final Duration LONGER_THAN_THE_CLAIM = Duration.ofMillis(2_500);
+  private static final Duration LONGER_THAN_THE_CLAIM = Duration.ofMillis(1_500);
   private static final long CLAIM = 1_000;
 
   /** Each method runs until {@code /claimed/end} is called with how it ends. */

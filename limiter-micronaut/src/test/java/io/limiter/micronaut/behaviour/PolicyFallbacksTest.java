@@ -39,7 +39,7 @@ class PolicyFallbacksTest {
   private static final String SPEC = "PolicyFallbacksTest";
 
   /** What a deadline of 100 ms and the breaker leave a call, and as much for a busy machine. */
-  private static final Duration SHORT = Duration.ofMillis(1_000);
+  private static final Duration SHORT = Duration.ofSeconds(5);
 
   @AutoClose private final RedisProcess redis = RedisProcess.onFreePort().start();
 

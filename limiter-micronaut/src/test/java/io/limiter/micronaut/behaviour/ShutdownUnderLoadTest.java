@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.store.LimitStore;
+import io.limiter.core.testing.Pauses;
 import io.limiter.core.testing.RedisProcess;
+import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
@@ -41,6 +43,9 @@ class ShutdownUnderLoadTest {
   private static final String SPEC = "ShutdownUnderLoadTest";
   private static final int CALLERS = 12;
 
+  /** So that no call is denied, however long the end takes: a handler may be gone by then. */
+  private static final int MANY = 1_000_000;
+
   /** What is promised, and what a machine is excused that also runs other builds. */
   private static final Duration DECIDED = Duration.ofMillis(3 * 150);
 
@@ -75,7 +80,7 @@ class ShutdownUnderLoadTest {
   })
   void whatIsUnderWayIsDecidedEachTime(String way, String connections, String redis)
       throws Exception {
-    end(20, way.equals("graceful"), connections, redis.equals("answers"));
+    end(8, way.equals("graceful"), connections, redis.equals("answers"));
   }
 
   private void end(int times, boolean graceful, String connections, boolean answers)
@@ -102,11 +107,11 @@ class ShutdownUnderLoadTest {
 
       long before = System.nanoTime();
       server.close();
-      Duration took = Duration.ofNanos(System.nanoTime() - before);
+      Duration took = Pauses.without(before, System.nanoTime());
 
       callers.awaitEnd();
       if (graceful) { // else Micronaut itself has no body for some
-        assertThat(callers.statuses()).isSubsetOf(200, 429);
+        assertThat(callers.statuses()).containsExactly(200);
       }
       await().atMost(Duration.ofSeconds(5)).until(() -> decisions.pending() == 0);
       assertThat(decisions.failures()).isEmpty();
@@ -146,13 +151,15 @@ class ShutdownUnderLoadTest {
   static class Routes {
 
     @Get
-    @RateRule(count = 10_000)
+    @RateRule(count = MANY, algorithm = Algorithm.SLIDING_WINDOW_COUNTER)
     String get() {
       return "ok";
     }
 
     @Get("/by-argument")
-    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 10_000))
+    @RateLimiter(
+        subject = "#{who}",
+        rules = @RateRule(count = MANY, algorithm = Algorithm.SLIDING_WINDOW_COUNTER))
     String byArgument(@QueryValue String who) {
       return "ok";
     }

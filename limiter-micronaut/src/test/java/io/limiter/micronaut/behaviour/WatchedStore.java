@@ -5,6 +5,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.core.testing.Pauses;
 import io.limiter.micronaut.testing.StoreDecorator;
 import java.time.Duration;
 import java.util.Comparator;
@@ -32,6 +33,10 @@ final class WatchedStore extends StoreDecorator {
     private final Queue<Decision> decisions = new ConcurrentLinkedQueue<>();
     private final AtomicInteger pending = new AtomicInteger();
 
+    Notes() {
+      Pauses.watch();
+    }
+
     Queue<Throwable> failures() {
       return failures;
     }
@@ -45,11 +50,11 @@ final class WatchedStore extends StoreDecorator {
       return decisions.stream().filter(decision -> decision.mode() == Mode.ACQUIRE).count();
     }
 
-    /** The longest of those that ended after this moment. */
+    /** The longest of those that ended after this moment, without the pauses of this machine. */
     Duration slowestSince(long nanos) {
       return decisions.stream()
           .filter(decision -> decision.end() - nanos > 0)
-          .map(decision -> Duration.ofNanos(decision.end() - decision.begin()))
+          .map(decision -> Pauses.without(decision.begin(), decision.end()))
           .max(Comparator.naturalOrder())
           .orElse(Duration.ZERO);
     }

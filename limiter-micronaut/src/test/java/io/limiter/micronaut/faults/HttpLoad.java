@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.faults;
 
+import io.limiter.core.testing.Pauses;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -23,7 +24,6 @@ import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongFunction;
@@ -48,22 +48,25 @@ final class HttpLoad implements AutoCloseable {
   private final LongFunction<String> paths;
   private final Answered answered;
   private final int callers;
-  private final long intervalNanos;
+
+  private volatile long intervalNanos;
 
   // All of these belong to the loop's thread.
   private final Queue<Channel> idle = new ArrayDeque<>();
   private final Queue<Asked> waiting = new ArrayDeque<>();
   private long number;
   private long due;
-  private long waited;
   private boolean stopped;
 
-  private volatile CoreWaits waits = CoreWaits.of();
+  /** Answers whose pauses are not known yet: those of the last milliseconds. */
+  private final Queue<Done> done = new ArrayDeque<>();
 
   private volatile Tally tally = new Tally();
 
   /** A request, counted where the load was when it was due. */
-  private record Asked(String path, long caller, long due, long waited, Tally tally) {}
+  private record Asked(String path, long caller, long due, Tally tally) {}
+
+  private record Done(Asked asked, int status, long answered) {}
 
   private HttpLoad(int callers, int perSecond, LongFunction<String> paths, Answered answered) {
     this.callers = callers;
@@ -90,6 +93,7 @@ final class HttpLoad implements AutoCloseable {
       int perSecond,
       LongFunction<String> paths,
       Answered answered) {
+    Pauses.watch();
     HttpLoad load = new HttpLoad(callers, perSecond, paths, answered);
     for (int i = 0; i < connections; i++) {
       load.connect(port);
@@ -102,11 +106,9 @@ final class HttpLoad implements AutoCloseable {
     return load;
   }
 
-  /** Excuses the waits for a core of the threads that serve it, and of its own. */
-  void excuse(String... threads) {
-    String[] all = Arrays.copyOf(threads, threads.length + 1);
-    all[threads.length] = THREAD;
-    waits = CoreWaits.of(all);
+  /** Continues at another rate. */
+  void continueAt(int perSecond) {
+    intervalNanos = TimeUnit.SECONDS.toNanos(1) / perSecond;
   }
 
   /** Ends the count of what was due until now, and begins another. */
@@ -125,7 +127,7 @@ final class HttpLoad implements AutoCloseable {
   private void send() {
     long now = System.nanoTime();
     for (; !stopped && now - due >= 0; due += intervalNanos) {
-      Asked asked = new Asked(paths.apply(number), number % callers, due, waited, tally);
+      Asked asked = new Asked(paths.apply(number), number % callers, due, tally);
       number++;
       asked.tally.sent.incrementAndGet();
       Channel free = idle.poll();
@@ -135,7 +137,10 @@ final class HttpLoad implements AutoCloseable {
         write(free, asked);
       }
     }
-    waited = waits.nanos(); // for the next turn: what was due before it may have waited since
+    while (!done.isEmpty() && Pauses.areKnownUntil(done.element().answered)) {
+      Done answer = done.remove();
+      answer.asked.tally.answered(answer.status, answer.asked.due, answer.answered);
+    }
   }
 
   private void write(Channel channel, Asked asked) {
@@ -177,16 +182,15 @@ final class HttpLoad implements AutoCloseable {
 
     @Override
     protected void channelRead0(ChannelHandlerContext context, FullHttpResponse response) {
-      Asked done = asked;
+      Asked own = asked;
       asked = null;
-      if (done == null) {
+      if (own == null) {
         tally.strange.incrementAndGet();
         return;
       }
-      done.tally.answered(
-          response.status().code(), System.nanoTime() - done.due, waits.nanos() - done.waited);
+      done.add(new Done(own, response.status().code(), System.nanoTime()));
       answered.answer(
-          done.path, response.status().code(), response.content().toString(StandardCharsets.UTF_8));
+          own.path, response.status().code(), response.content().toString(StandardCharsets.UTF_8));
       Asked next = waiting.poll();
       if (next == null) {
         idle.add(context.channel());

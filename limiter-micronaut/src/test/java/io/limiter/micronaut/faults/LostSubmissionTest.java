@@ -91,7 +91,7 @@ class LostSubmissionTest {
     var never = post(first, "guarded", "X-Held", "the dead");
     awaitKey("*d.*");
     await() // it is renewed
-        .during(Duration.ofSeconds(5))
+        .during(Duration.ofSeconds(3))
         .atMost(Duration.ofSeconds(20))
         .until(() -> post(second, "guarded").join().statusCode() == 409);
     first.close();
@@ -101,7 +101,7 @@ class LostSubmissionTest {
         .atMost(Duration.ofSeconds(20))
         .until(() -> post(second, "guarded").join().statusCode() == 200);
     await()
-        .during(Duration.ofSeconds(4))
+        .during(Duration.ofSeconds(3))
         .atMost(Duration.ofSeconds(20))
         .until(() -> post(second, "guarded").join().statusCode() == 409);
   }

@@ -66,9 +66,9 @@ class PausedServiceTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"event-loop", "shared"})
-  @DisplayName("F30: the JVM stands still for ten seconds (SIGSTOP) and continues")
+  @DisplayName("F30: the JVM stands still for six seconds (SIGSTOP) and continues")
   void aLongPauseOfTheServiceIsNotTakenForOneOfRedis(String connections) throws IOException {
-    pause(connections, Duration.ofSeconds(10));
+    pause(connections, Duration.ofSeconds(6));
   }
 
   /** A lease has a quarter more units than are spent, so some are left whenever the JVM stops. */

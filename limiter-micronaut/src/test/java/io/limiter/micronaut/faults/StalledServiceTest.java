@@ -7,7 +7,9 @@ import static io.limiter.core.faults.FaultBench.pass;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.sun.management.OperatingSystemMXBean;
 import io.limiter.core.DecidedBy;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
@@ -35,11 +37,20 @@ class StalledServiceTest {
 
   private static final long MEGABYTE = 1 << 20;
 
-  /** In less time one pause of the machine makes a thousandth of all that is measured. */
-  private static final int ENOUGH_SECONDS = 60;
+  /** Of the machine's processor time, this part is for the load and what serves it. */
+  private static final double LOADED = 0.25;
 
-  /** After this no request is still to have an answer that Redis gave before it fell silent. */
+  /**
+   * In less time one pause of the machine makes a thousandth of all that is measured, and calls
+   * that wait for the deadline until the breaker opens make a hundredth.
+   */
+  private static final int ENOUGH_SECONDS = 30;
+
+  /** After this the breaker is open, or the pause of a collection is made up for. */
   private static final Duration SETTLED = ANSWERED.multipliedBy(NOISE);
+
+  /** For what happens at once, unless the machine is busy. */
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   /** On event loops, where the gate decides early, and on threads that wait for the guard. */
   @ParameterizedTest
@@ -55,11 +66,11 @@ class StalledServiceTest {
 
   @ParameterizedTest
   @CsvSource({
-    "event-loop, early, 1000, BLACK_HOLE, 60",
-    "shared, early, 500, STOPPED, 15",
-    "auto, late, 300, STOPPED, 15",
+    "event-loop, early, 1000, BLACK_HOLE, 30",
+    "shared, early, 500, STOPPED, 10",
+    "auto, late, 300, STOPPED, 10",
   })
-  @DisplayName("F10, F33: a service, up to a minute without Redis")
+  @DisplayName("F10, F33: a service, up to half a minute without Redis")
   void itGoesOnForLong(String connections, String route, int perSecond, Fault fault, int seconds) {
     goesOn(connections, route, perSecond, fault, seconds);
   }
@@ -67,31 +78,32 @@ class StalledServiceTest {
   /**
    * @param connections as {@code limiter.redis.connections}
    * @param route of {@link LimitedService}
-   * @param perSecond requests
+   * @param most requests a second; fewer, where the machine is too slow for a light load
    * @param seconds without Redis
    */
-  private static void goesOn(
-      String connections, String route, int perSecond, Fault fault, int seconds) {
+  private static void goesOn(String connections, String route, int most, Fault fault, int seconds) {
     try (LimitedService service = new LimitedService(connections);
         HttpLoad load =
             HttpLoad.start(
                 service.port(),
-                perSecond / 5,
-                perSecond / (2 * LimitedService.COUNT), // each may have half of what it asks for
-                perSecond,
+                most / 5,
+                most / (20 * LimitedService.COUNT), // each asks for more than it may have
+                most / 2,
                 number -> "/calls/" + route,
                 (path, status, body) -> {})) {
       warmUp(service);
-      load.excuse(
-          "default-", "limiter-deadline", "lettuce-", "io-executor-thread-", "limiter-call-");
+      int perSecond = lightLoad(most, load);
+      load.continueAt(perSecond);
       Set<String> threads = LimitedService.threads();
       long heap = LimitedService.heap();
       pass(SETTLED); // the collection has held requests up
 
       fault.begin(service);
-      load.nextTally();
+      Tally before = load.nextTally();
       service.hearts.nextLags();
       pass(SETTLED);
+      // Some of them still have an answer that Redis gave before it fell silent.
+      await().atMost(PATIENCE).until(before::complete);
       service.decisions.forget();
       Set<String> more = new HashSet<>();
       int waiting = 0;
@@ -103,10 +115,11 @@ class StalledServiceTest {
       more.removeAll(threads);
       Times lags = service.hearts.nextLags();
       Tally answers = load.nextTally();
-      await().until(answers::complete);
+      await().atMost(PATIENCE).until(answers::complete);
       LOG.info(
-          "Without Redis: {}; {}; {}; lags {}; {} threads waited",
+          "Without Redis: {}; {} a second; {}; {}; lags {}; {} threads waited",
           fault,
+          perSecond,
           answers,
           service.decisions,
           lags,
@@ -117,9 +130,12 @@ class StalledServiceTest {
           .as("decided by the fallback")
           .isGreaterThan(perSecond * seconds / 2L);
       assertAllAnswered(answers, service);
-      assertThat(answers.timesOnCores.percentile(99)).as("p99 of the answers").isLessThan(ANSWERED);
+      assertThat(answers.timesOnCores.percentile(90)).as("p90 of the answers").isLessThan(ANSWERED);
       assertThat(lags.percentile(99)).as("p99 of the lags").isLessThan(LAG);
       if (seconds >= ENOUGH_SECONDS) {
+        assertThat(answers.timesOnCores.percentile(99))
+            .as("p99 of the answers")
+            .isLessThan(ANSWERED);
         assertThat(lags.percentile(99.9))
             .as("p99.9 of the lags")
             .isLessThan(LAG.multipliedBy(NOISE));
@@ -131,7 +147,7 @@ class StalledServiceTest {
       assertThat(more).as("threads that were not there before").isEmpty();
       assertThat(waiting)
           .as("threads that wait for a decision")
-          .isLessThan((int) (perSecond * ANSWERED.toMillis() / 1_000 * NOISE));
+          .isLessThan((int) (most * ANSWERED.toMillis() / 1_000 * NOISE));
       assertThat(LimitedService.heap() - heap).as("growth of the heap").isLessThan(10 * MEGABYTE);
       pass(SECOND);
 
@@ -152,11 +168,11 @@ class StalledServiceTest {
     long healed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - ended);
     service.decisions.forget();
     await()
-        .atMost(SECOND.multipliedBy(30)) // the machine may be busy
+        .atMost(PATIENCE)
         .until(
             () -> service.decisions.by(DecidedBy.STORE) > 2L * perSecond); // longer than a window
     Tally answers = load.stop();
-    await().until(answers::complete);
+    await().atMost(PATIENCE).until(answers::complete);
     LOG.info("Redis decides again after {} ms: {}; {}", healed, answers, service.decisions);
 
     assertAllAnswered(answers, service);
@@ -182,8 +198,24 @@ class StalledServiceTest {
     }
   }
 
+  /**
+   * The most requests a second that leave most of the machine idle, on one that has not more to do.
+   * A load that it cannot serve would be late whatever the service does.
+   */
+  private static int lightLoad(int most, HttpLoad load) {
+    OperatingSystemMXBean system =
+        (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    load.nextTally();
+    long before = system.getProcessCpuTime();
+    pass(SECOND.multipliedBy(2));
+    long nanos = system.getProcessCpuTime() - before;
+    long nanosOfOne = nanos / Math.max(1, load.nextTally().times.count());
+    double budget = LOADED * system.getAvailableProcessors() * SECOND.toNanos();
+    return (int) Math.max(most / 10, Math.min(most, budget / nanosOfOne));
+  }
+
   /** On a busy machine a cold JVM may need some time for the whole load. */
   private static void awaitRedis(LimitedService service) {
-    await().atMost(Duration.ofMinutes(1)).until(() -> service.decisions.by(DecidedBy.STORE) > 100);
+    await().atMost(PATIENCE).until(() -> service.decisions.by(DecidedBy.STORE) > 100);
   }
 }

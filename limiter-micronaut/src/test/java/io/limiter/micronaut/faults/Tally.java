@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.faults;
 
+import io.limiter.core.testing.Pauses;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -17,15 +18,15 @@ final class Tally {
   /** From the moment at which a request was due to its answer. */
   final Times times = new Times();
 
-  /** These times, less what the threads on the way had to wait for a core. */
+  /** These times, without the pauses of this machine. */
   final Times timesOnCores = new Times();
 
   private final Map<Integer, AtomicLong> byStatus = new ConcurrentHashMap<>();
 
-  void answered(int status, long nanos, long waited) {
+  void answered(int status, long due, long answered) {
     byStatus.computeIfAbsent(status, first -> new AtomicLong()).incrementAndGet();
-    timesOnCores.add(Math.max(0, nanos - waited));
-    times.add(nanos);
+    timesOnCores.add(Pauses.without(due, answered).toNanos());
+    times.add(answered - due);
   }
 
   boolean complete() {

@@ -6,12 +6,15 @@ import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
+import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -21,6 +24,7 @@ import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
 import io.limiter.micronaut.denial.DenialMessages;
+import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.http.LimitDeniedHandler;
 import io.limiter.micronaut.http.RateLimitFields;
@@ -34,6 +38,7 @@ import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.hateoas.JsonError;
 import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import io.micronaut.http.server.util.locale.HttpLocaleResolver;
@@ -172,6 +177,29 @@ class WarmUpTest {
       }
       assertThat(ASKED).isEmpty();
     }
+  }
+
+  /** Requests of a service that shuts down may be denied once its context has no beans. */
+  @Test
+  void denialsHaveABodyAfterTheContextIsClosed() {
+    LimitDeniedHandler handler;
+    try (HttpService server = start("WarmUpTest")) {
+      for (WarmUpStep step : server.context().getBeansOfType(WarmUpStep.class)) {
+        assertThat(step.respond(new MemoryStore())).succeedsWithin(WARM_UP);
+      }
+      handler = server.bean(LimitDeniedHandler.class);
+    }
+    Rule rule = SlidingWindowLogRule.of(1, Duration.ofSeconds(1));
+    Verdict denial =
+        Verdict.of(Policy.of("warm-up-test", rule), Outcome.LIMITED)
+            .rules(List.of(RuleVerdict.of(rule).violatedFor(Duration.ofSeconds(1)).build()))
+            .build();
+
+    MutableHttpResponse<?> response =
+        handler.handle(HttpRequest.GET("/late"), LimitDeniedException.of(denial, DenialText.NONE));
+
+    assertThat(response.code()).isEqualTo(429);
+    assertThat(response.body()).isInstanceOf(JsonError.class);
   }
 
   @Singleton

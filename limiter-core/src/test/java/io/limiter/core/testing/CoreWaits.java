@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.faults;
+package io.limiter.core.testing;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -7,9 +7,12 @@ import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -17,7 +20,7 @@ import java.util.stream.Stream;
  * elsewhere. So a machine that is busy with other builds is distinguished from a service that is
  * slow.
  */
-final class CoreWaits implements AutoCloseable {
+public final class CoreWaits implements AutoCloseable {
 
   private static final Path TASKS = Path.of("/proc/self/task");
   private static final String WAITS = "schedstat";
@@ -35,15 +38,30 @@ final class CoreWaits implements AutoCloseable {
     }
   }
 
-  private final List<Waits> threads = new ArrayList<>();
+  private final String[] prefixes;
+  private final Map<Path, Waits> threads = new HashMap<>();
+
+  /** Of other names. */
+  private final Set<Path> others = new HashSet<>();
+
   private final ByteBuffer buffer = ByteBuffer.allocate(128);
 
-  private CoreWaits() {}
+  /** Of threads that have ended. */
+  private long ended;
+
+  private CoreWaits(String... prefixes) {
+    this.prefixes = prefixes;
+  }
 
   /** Of the current thread. */
-  static CoreWaits ofThisThread() {
+  public static CoreWaits ofThisThread() {
     CoreWaits waits = new CoreWaits();
-    waits.add(Path.of("/proc/thread-self"));
+    try {
+      // The link leads to whichever thread asks, its end always to this one.
+      waits.add(Path.of("/proc/thread-self").toRealPath());
+    } catch (IOException unknown) {
+      // its waits count as none
+    }
     return waits;
   }
 
@@ -52,19 +70,42 @@ final class CoreWaits implements AutoCloseable {
    *
    * @param prefixes what their names begin with
    */
-  static CoreWaits of(String... prefixes) {
-    CoreWaits waits = new CoreWaits();
-    if (Files.isDirectory(TASKS)) {
-      try (Stream<Path> tasks = Files.list(TASKS)) {
-        tasks.filter(task -> named(task, prefixes)).forEach(waits::add);
-      } catch (IOException e) {
-        waits.close();
-      }
-    }
+  public static CoreWaits of(String... prefixes) {
+    CoreWaits waits = new CoreWaits(prefixes);
+    waits.look();
     return waits;
   }
 
-  private static boolean named(Path task, String... prefixes) {
+  /** Finds threads that have started since, and lets go of those that have ended. */
+  void look() {
+    if (!Files.isDirectory(TASKS)) {
+      return;
+    }
+    try (Stream<Path> tasks = Files.list(TASKS)) {
+      Set<Path> alive = tasks.collect(Collectors.toSet());
+      others.retainAll(alive);
+      threads.entrySet().removeIf(thread -> !alive.contains(thread.getKey()) && end(thread));
+      for (Path task : alive) {
+        if (!threads.containsKey(task) && !others.contains(task)) {
+          if (isNamed(task)) {
+            add(task);
+          } else {
+            others.add(task);
+          }
+        }
+      }
+    } catch (IOException | RuntimeException unknown) {
+      // as last known
+    }
+  }
+
+  private boolean end(Map.Entry<Path, Waits> thread) {
+    ended += thread.getValue().nanos;
+    close(thread.getValue());
+    return true;
+  }
+
+  private boolean isNamed(Path task) {
     try {
       String name = Files.readString(task.resolve("comm"));
       return Arrays.stream(prefixes)
@@ -77,17 +118,16 @@ final class CoreWaits implements AutoCloseable {
 
   private void add(Path task) {
     try {
-      // The link leads to whichever thread asks, its end always to this one.
-      threads.add(new Waits(FileChannel.open(task.toRealPath().resolve(WAITS))));
+      threads.put(task, new Waits(FileChannel.open(task.resolve(WAITS))));
     } catch (IOException unknown) {
       // its waits count as none
     }
   }
 
   /** Nanoseconds so far, of all the threads together. For one thread at a time. */
-  long nanos() {
-    long sum = 0;
-    for (Waits thread : threads) {
+  public long nanos() {
+    long sum = ended;
+    for (Waits thread : threads.values()) {
       sum += nanos(thread);
     }
     return sum;
@@ -107,13 +147,15 @@ final class CoreWaits implements AutoCloseable {
 
   @Override
   public void close() {
-    for (Waits thread : threads) {
-      try {
-        thread.file.close();
-      } catch (IOException ignored) {
-        // it was only read
-      }
-    }
+    threads.values().forEach(CoreWaits::close);
     threads.clear();
+  }
+
+  private static void close(Waits thread) {
+    try {
+      thread.file.close();
+    } catch (IOException ignored) {
+      // it was only read
+    }
   }
 }
