@@ -18,8 +18,13 @@ final class RedisSubmissions implements SubmissionStore {
 
   private static final byte[] UNKNOWN = new byte[Fingerprints.BYTES];
 
-  /** Length of a state and a time, before the fingerprint of a body. */
-  private static final int REPLY_HEAD = 9;
+  /** Where a reply has its letter: behind the token. */
+  private static final int LETTER = Claim.TOKEN_BYTES;
+
+  /** Where the reply to a claim has a time, and the fingerprint of a body. */
+  private static final int TIME = LETTER + 1;
+
+  private static final int BODY = TIME + Double.BYTES;
 
   private static final Script CLAIM = Script.load(RedisSubmissions.class, "claim.lua");
   private static final Script RENEW = Script.load(RedisSubmissions.class, "renew.lua");
@@ -47,12 +52,23 @@ final class RedisSubmissions implements SubmissionStore {
             .put(body(claim))
             .array();
     return redis.run(
-        CLAIM, keys(claim.key()), new byte[][] {content, millis(time)}, RedisSubmissions::found);
+        CLAIM,
+        keys(claim.key()),
+        new byte[][] {content, millis(time)},
+        reply -> found(letter(claim, reply), reply));
   }
 
-  private static Found found(byte[] reply) {
-    char state = reply.length == 0 ? 0 : (char) reply[0];
-    return switch (state) {
+  /** The letter of a reply, which is surely the reply to a command of this claim. */
+  private static char letter(Claim claim, byte[] reply) {
+    int end = Claim.TOKEN_BYTES;
+    if (reply.length <= LETTER || !Arrays.equals(reply, 0, end, claim.token(), 0, end)) {
+      throw strange(reply);
+    }
+    return (char) reply[LETTER];
+  }
+
+  private static Found found(char letter, byte[] reply) {
+    return switch (letter) {
       case 'C' -> Found.of(Found.Kind.CLAIMED);
       case 'X' -> Found.of(Found.Kind.DIFFERENT);
       case 'R' -> found(Found.Kind.RUNNING, reply);
@@ -63,16 +79,16 @@ final class RedisSubmissions implements SubmissionStore {
   }
 
   private static Found found(Found.Kind kind, byte[] reply) {
-    int end = REPLY_HEAD + Fingerprints.BYTES;
+    int end = BODY + Fingerprints.BYTES;
     if (reply.length < end) {
       throw strange(reply);
     }
-    byte[] body = Arrays.copyOfRange(reply, REPLY_HEAD, end);
+    byte[] body = Arrays.copyOfRange(reply, BODY, end);
     return new Found(
         kind,
         Arrays.equals(body, UNKNOWN) ? Entry.NONE : body,
         Arrays.copyOfRange(reply, end, reply.length),
-        Duration.ofMillis(Math.max(0, (long) ByteBuffer.wrap(reply).getDouble(1))));
+        Duration.ofMillis(Math.max(0, (long) ByteBuffer.wrap(reply).getDouble(TIME))));
   }
 
   private static IllegalArgumentException strange(byte[] reply) {
@@ -85,7 +101,12 @@ final class RedisSubmissions implements SubmissionStore {
         RENEW,
         keys(claim.key()),
         new byte[][] {claim.token(), millis(time), body(claim)},
-        reply -> kept(reply) == Entry.Kept.KEPT);
+        reply ->
+            switch (letter(claim, reply)) {
+              case 'H' -> true;
+              case 'L' -> false;
+              default -> throw strange(reply);
+            });
   }
 
   @Override
@@ -105,17 +126,13 @@ final class RedisSubmissions implements SubmissionStore {
         new byte[][] {
           claim.token(), ending, millis(time), body(claim), end.answer(), bytesOfSubject
         },
-        RedisSubmissions::kept);
-  }
-
-  private static Entry.Kept kept(byte[] reply) {
-    char state = reply.length == 1 ? (char) reply[0] : 0;
-    return switch (state) {
-      case 'K' -> Entry.Kept.KEPT;
-      case 'F' -> Entry.Kept.AS_DONE;
-      case 'L' -> Entry.Kept.LOST;
-      default -> throw strange(reply);
-    };
+        reply ->
+            switch (letter(claim, reply)) {
+              case 'K' -> Entry.Kept.KEPT;
+              case 'F' -> Entry.Kept.AS_DONE;
+              case 'G' -> Entry.Kept.LOST;
+              default -> throw strange(reply);
+            });
   }
 
   @Override

@@ -11,11 +11,13 @@
 -- A value is VERSION (1 byte), a state (1 byte: CLAIMED, ANSWERED or DONE), token and fingerprints of its claim (48
 -- bytes), and, if it is ANSWERED, the answer.
 --
--- Returns 'C': claimed; 'X': taken by another submission; or the state of the value ('R' if it is CLAIMED), the time to live in ms (d), the fingerprint of the body, and the answer.
+-- Returns the token of the claim, so that no reply to another command is taken for this one; then 'C': claimed; 'X':
+-- taken by another submission; or the state of the value ('R' if it is CLAIMED), the time to live in ms (d), the
+-- fingerprint of the body, and the answer.
 
 local call, sub = redis.call, string.sub
 local key, claim, ttl = KEYS[1], ARGV[1], ARGV[2]
-local VERSION, UNKNOWN = '\1', string.rep('\0', 16)
+local token, VERSION, UNKNOWN = sub(claim, 1, 16), '\1', string.rep('\0', 16)
 -- Both are read in any case: a user who may not run one of them writes nothing.
 local found, left = call('GETRANGE', key, '0', '49'), call('PTTL', key)
 if left ~= -2 then
@@ -27,9 +29,9 @@ if left ~= -2 then
   end
   local body, own = sub(found, 35, 50), sub(claim, 33, 48)
   local differs = body ~= UNKNOWN and own ~= UNKNOWN and body ~= own
-  if sub(found, 19, 34) ~= sub(claim, 17, 32) or differs then return 'X' end
+  if sub(found, 19, 34) ~= sub(claim, 17, 32) or differs then return token .. 'X' end
   local answer = state == 'A' and call('GETRANGE', key, '50', '-1') or ''
-  return (state == 'C' and 'R' or state) .. struct.pack('>d', left) .. body .. answer
+  return token .. (state == 'C' and 'R' or state) .. struct.pack('>d', left) .. body .. answer
 end
 call('SET', key, VERSION .. 'C' .. claim, 'PX', ttl)
-return 'C'
+return token .. 'C'

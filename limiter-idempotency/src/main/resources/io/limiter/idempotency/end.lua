@@ -16,20 +16,20 @@
 -- ARGV[5]  answer, any bytes
 -- ARGV[6]  capacity of the bucket in bytes, as text
 --
--- Returns 'K': kept; 'F': kept as done, since there is no room for the answer; 'L': the claim is lost.
+-- Returns the token, then 'K': kept; 'F': kept as done, since there is no room for the answer; 'G': the claim is gone.
 
 local call, sub = redis.call, string.sub
 local key, bucket, token, ending, ttl = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
 local body, answer, capacity = ARGV[4], ARGV[5], tonumber(ARGV[6])
 -- Read in any case: a user who may not run one of them writes nothing.
 local found, time, last = call('GETRANGE', key, '0', '49'), call('TIME'), tonumber(call('GET', bucket) or 0)
-if #found < 50 or sub(found, 1, 1) ~= '\1' or sub(found, 3, 18) ~= token then return 'L' end
+if #found < 50 or sub(found, 1, 1) ~= '\1' or sub(found, 3, 18) ~= token then return token .. 'G' end
 if sub(found, 2, 2) == 'A' then -- by this claim: the reply was lost, or this command is late
-  return ending == 'F' and 'L' or 'K'
+  return token .. (ending == 'F' and 'G' or 'K')
 end
 if ending == 'F' then
   call('DEL', key)
-  return 'K'
+  return token .. 'K'
 end
 if sub(found, 35, 50) ~= string.rep('\0', 16) then body = sub(found, 35, 50) end
 if ending == 'A' then
@@ -39,10 +39,10 @@ if ending == 'A' then
     local kept = redis.pcall('SET', key, '\1A' .. sub(found, 3, 34) .. body .. answer, 'PX', ttl)
     if not kept.err then
       call('SET', bucket, string.format('%.0f', empty), 'PX', math.ceil((empty - now) / 1000))
-      return 'K'
+      return token .. 'K'
     end
   end
 end
 call('PEXPIRE', key, ttl)
 call('SETRANGE', key, '1', 'D' .. sub(found, 3, 34) .. body)
-return ending == 'A' and 'F' or 'K'
+return token .. (ending == 'A' and 'F' or 'K')

@@ -31,6 +31,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class RedisSubmissionsTest implements SubmissionStoreContract {
@@ -176,16 +177,34 @@ class RedisSubmissionsTest implements SubmissionStoreContract {
         .isBetween(HOUR.minus(SLACK).toMillis(), HOUR.toMillis());
   }
 
+  /** Also the reply to another command: it could be the answer of another caller. */
   @ParameterizedTest
-  @ValueSource(strings = {"", "Q", "R", "A1234567", "KK"})
-  void anUnreadableReplyIsAnError(String reply) {
+  @CsvSource({
+    "claim, ''",
+    "claim, 1111111111111111",
+    "claim, 1111111111111111Q",
+    "claim, 1111111111111111R",
+    "claim, 1111111111111111A12345678123456781234567",
+    "claim, 2222222222222222C",
+    "claim, 2222222222222222A123456781234567812345678answer",
+    "renew, 2222222222222222H",
+    "renew, 1111111111111111K",
+    "end, 2222222222222222K",
+    "end, 1111111111111111H",
+    "end, K",
+  })
+  void anUnreadableReplyIsAnError(String command, String reply) {
     FakeRedis fake = new FakeRedis();
     boolean[] renewed = new boolean[1];
     try (RedisStore other =
         new RedisStore(fake.source(() -> renewed[0] = true), RedisSettings.defaults())) {
       SubmissionStore strange = new RedisSubmissions(other.scripts(), 1);
       CompletionStage<?> asked =
-          reply.length() == 2 ? strange.renew(by('1'), MINUTE) : strange.claim(by('1'), MINUTE);
+          switch (command) {
+            case "claim" -> strange.claim(by('1'), MINUTE);
+            case "renew" -> strange.renew(by('1'), MINUTE);
+            default -> strange.end(by('1'), End.DONE, MINUTE);
+          };
       fake.sent(0).complete(TestRedis.bytes(reply));
 
       assertThat(asked)
