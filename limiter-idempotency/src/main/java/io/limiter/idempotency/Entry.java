@@ -67,19 +67,21 @@ record Entry(State state, byte[] token, byte[] head, byte[] body, byte[] answer)
    */
   Change end(Claim claim, End end, boolean hasRoom) {
     if (!isOf(claim)) {
-      return new Change(Kept.LOST, this);
+      return new Change(Kept.LOST, false, this);
     }
     if (state == State.ANSWERED) { // by this claim: the reply was lost, or this command is late
-      return new Change(end.isKept() ? Kept.KEPT : Kept.LOST, this);
+      return new Change(end.isKept() ? Kept.KEPT : Kept.LOST, false, this);
     }
     return switch (end.kind()) {
-      case RELEASE -> new Change(Kept.KEPT, null);
-      case DONE -> new Change(Kept.KEPT, done(claim));
+      case RELEASE -> new Change(Kept.KEPT, true, null);
+      case DONE -> new Change(Kept.KEPT, true, done(claim));
       case ANSWER ->
           hasRoom
               ? new Change(
-                  Kept.KEPT, new Entry(State.ANSWERED, token, head, known(claim), end.answer()))
-              : new Change(Kept.AS_DONE, done(claim));
+                  Kept.KEPT,
+                  true,
+                  new Entry(State.ANSWERED, token, head, known(claim), end.answer()))
+              : new Change(Kept.AS_DONE, true, done(claim));
     };
   }
 
@@ -99,9 +101,10 @@ record Entry(State state, byte[] token, byte[] head, byte[] body, byte[] answer)
   /**
    * What a command has made of a value.
    *
+   * @param isWritten whether its time begins again, even if it is the same
    * @param next the value from now on; null if there is none
    */
-  record Change(Kept kept, @Nullable Entry next) {}
+  record Change(Kept kept, boolean isWritten, @Nullable Entry next) {}
 
   /** What an end has found. */
   enum Kept {

@@ -108,7 +108,7 @@ final class MemorySubmissions implements SubmissionStore {
     Entry.Change change = known.entry.end(claim, end, hasRoom);
     if (change.next() == null) {
       remove(known);
-    } else if (!change.next().equals(known.entry)) {
+    } else if (change.isWritten()) {
       replace(claim.key(), known, change.next(), nowNanos, time);
     }
     return done(change.kept());

@@ -177,6 +177,20 @@ interface SubmissionStoreContract {
   }
 
   @Test
+  default void whatIsDoneAgainIsKeptFromThenOn() {
+    claim(by('1'));
+    end(by('1'), End.DONE);
+    pass(MINUTE);
+    assertThat(claim(by('2')).left()).isLessThanOrEqualTo(HOUR.minus(MINUTE));
+    assertThat(end(by('1'), End.DONE)).isEqualTo(Kept.KEPT);
+    assertThat(claim(by('2')).left()).isGreaterThan(HOUR.minus(SLACK));
+    end(by('1'), answer("first"));
+    pass(MINUTE);
+    end(by('1'), answer("again"));
+    assertThat(claim(by('2')).left()).as("a late one").isLessThanOrEqualTo(HOUR.minus(MINUTE));
+  }
+
+  @Test
   default void aReleasedKeyIsClaimedAgain() {
     claim(by('1'));
     assertThat(end(by('1'), End.RELEASE)).isEqualTo(Kept.KEPT);

@@ -458,9 +458,11 @@ final class World {
                 ? new Claim(KEY, entry.token(), HEAD, Entry.NONE)
                 : claim;
         Entry.Change change =
-            entry == null ? new Entry.Change(Entry.Kept.LOST, null) : entry.end(as, sent.end, true);
+            entry == null
+                ? new Entry.Change(Entry.Kept.LOST, false, null)
+                : entry.end(as, sent.end, true);
         found = change.kept() != Entry.Kept.LOST;
-        if (found && change.next() != entry) {
+        if (change.isWritten()) {
           entry = change.next();
           expiresAt = now + RETAIN;
           attempt.storedUntil = entry != null && entry.isOf(claim) ? expiresAt : 0;
