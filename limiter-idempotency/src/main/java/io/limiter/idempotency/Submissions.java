@@ -7,9 +7,11 @@ import io.limiter.core.StoreException;
 import io.limiter.idempotency.Holding.Times;
 import java.time.Duration;
 import java.util.EnumSet;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +50,9 @@ final class Submissions {
 
   /** The bytes of answers that no store has yet. */
   private final AtomicLong pendingBytes = new AtomicLong();
+
+  /** Keys whose claims this process holds: as many as there are calls, and ends without a store. */
+  private final Map<StateKey, Held> held = new ConcurrentHashMap<>();
 
   /**
    * @param tokens of {@link Claim#TOKEN_BYTES}
@@ -96,6 +101,14 @@ final class Submissions {
     return store.forget(key);
   }
 
+  /**
+   * Whether a method of this process runs under a key, or may begin, or its end is not stored.
+   * Where another store decides while the shared one is away, it is to find such a key taken.
+   */
+  boolean holds(StateKey key) {
+    return held.containsKey(key);
+  }
+
   /** The bytes of answers that no store has yet. */
   long pendingBytes() {
     return pendingBytes.get();
@@ -126,7 +139,11 @@ final class Submissions {
               (found, failure) -> {
                 synchronized (this) {
                   if (failure == null) {
-                    holding.claimed(found.kind() == Found.Kind.CLAIMED, timing.nanos());
+                    boolean own = found.kind() == Found.Kind.CLAIMED;
+                    holding.claimed(own, timing.nanos());
+                    if (own) {
+                      held.put(claim.key(), this);
+                    }
                   } else {
                     holding.unclaimed(!NOT_SENT.contains(reason(failure)), timing.nanos());
                   }
@@ -282,6 +299,7 @@ final class Submissions {
       if (isOver) {
         pendingBytes.addAndGet(-reserved);
         reserved = 0;
+        held.remove(claim.key(), this);
       }
       long next = isOver ? Long.MAX_VALUE : holding.nextAt();
       if (timer != null && (isOver || timerAt > next)) {

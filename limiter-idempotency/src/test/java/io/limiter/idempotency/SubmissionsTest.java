@@ -2,6 +2,7 @@
 package io.limiter.idempotency;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.FailureReason;
 import io.limiter.core.StateKey;
@@ -18,6 +19,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -384,6 +391,96 @@ class SubmissionsTest {
         store.answer(true);
       }
     }
+  }
+
+  /** For a store that decides while the shared one is away. */
+  @Test
+  void aKeyIsHeldUntilTheStoreHasItsEnd() {
+    CompletionStage<Attempt> claim = claim();
+    assertThat(submissions.holds(KEY)).isFalse();
+    store.answer(Found.of(Found.Kind.CLAIMED));
+    Held held = SubmissionStoreContract.join(claim).held();
+    assertThat(submissions.holds(KEY)).isTrue();
+    assertThat(held.enter()).isTrue();
+    timing.pass(CLAIM);
+    assertThat(submissions.holds(KEY)).as("the store is away").isTrue();
+    store.answer(false);
+    assertThat(submissions.holds(KEY)).as("lost").isFalse();
+
+    held = entered();
+    held.end(answer(10));
+    store.fail(FailureReason.ERROR);
+    assertThat(submissions.holds(KEY)).as("the store does not know the end").isTrue();
+    timing.pass(Duration.ofMillis(100));
+    store.answer(Kept.KEPT);
+    assertThat(submissions.holds(KEY)).isFalse();
+
+    held().abandon();
+    store.answer(Kept.KEPT);
+    assertThat(submissions.holds(KEY)).isFalse();
+  }
+
+  /** Many threads and a real timer. */
+  @Test
+  void manyThreadsRunASubmissionOneAtATime() throws InterruptedException {
+    ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+    Timing real =
+        new Timing() {
+          private final long begin = System.nanoTime();
+
+          @Override
+          public long nanos() {
+            return System.nanoTime() - begin;
+          }
+
+          @Override
+          public Future<?> schedule(Runnable task, long nanos) {
+            return timer.schedule(task, nanos, TimeUnit.NANOSECONDS);
+          }
+        };
+    MemorySubmissions memory = new MemorySubmissions(10, 1_000, 1_000, System::nanoTime);
+    List<Outcome> ends = new CopyOnWriteArrayList<>();
+    Submissions shared =
+        new Submissions(
+            memory, real, new RandomBytes(Claim.TOKEN_BYTES, timer), MAX_PENDING, ends::add);
+    AtomicInteger running = new AtomicInteger();
+    AtomicInteger most = new AtomicInteger();
+    AtomicInteger runs = new AtomicInteger();
+    Times times = Times.of(CLAIM, RETAIN, LONGEST_RUN);
+    Thread[] threads = new Thread[8];
+    for (int i = 0; i < threads.length; i++) {
+      threads[i] =
+          new Thread(
+              () -> {
+                for (int j = 0; j < 500; j++) {
+                  Attempt attempt =
+                      SubmissionStoreContract.join(
+                          shared.claim(new Request(KEY, HEAD, Entry.NONE, times)));
+                  if (attempt.held() == null) {
+                    continue;
+                  }
+                  Thread rival = new Thread(attempt.held()::abandon);
+                  rival.start();
+                  if (attempt.held().enter()) {
+                    most.accumulateAndGet(running.incrementAndGet(), Math::max);
+                    runs.incrementAndGet();
+                    Thread.yield();
+                    running.decrementAndGet();
+                    attempt.held().end(End.RELEASE);
+                  }
+                }
+              });
+      threads[i].start();
+    }
+    for (Thread thread : threads) {
+      thread.join(60_000);
+    }
+    assertThat(most).as("at a time").hasValue(1);
+    assertThat(runs.get()).isPositive();
+    await().atMost(Duration.ofSeconds(10)).until(() -> memory.usage()[0] == 0);
+    assertThat(shared.holds(KEY)).isFalse();
+    assertThat(ends).containsOnly(Outcome.RELEASED);
+    timer.shutdownNow();
   }
 
   @Test
