@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Options of luacheck for the Redis scripts: luacheck limiter-core/src/main/resources limiter-core/target/lua
+-- Options of luacheck for the Redis scripts:
+-- luacheck limiter-core/src/main/resources limiter-idempotency/src/main/resources limiter-core/target/lua
 -- A script is assembled from parts. At its top, each part declares the locals of the including script that it reads
 -- ("luacheck: read globals") and those that it writes ("luacheck: globals"). So each file is checked alone. The tests
 -- write the assembled scripts to limiter-core/target/lua, without comments, and with numbers for constants.
@@ -8,7 +9,7 @@
 stds.redis = {
   read_globals = {
     'KEYS', 'ARGV', 'ipairs', 'pairs', 'pcall', 'tonumber', 'type', 'unpack',
-    redis = { fields = { 'call', 'error_reply' } },
+    redis = { fields = { 'call', 'error_reply', 'pcall' } },
     struct = { fields = { 'pack', 'unpack' } },
     string = { fields = { 'byte', 'find', 'format', 'rep', 'sub' } },
     math = { fields = { 'abs', 'ceil', 'floor', 'max', 'min' } },

@@ -6,7 +6,7 @@ import org.jspecify.annotations.NullMarked;
  * is not exported may change at any time.
  */
 @NullMarked
-@SuppressWarnings("module") // io.limiter.micronaut is not there when this module is compiled
+@SuppressWarnings("module") // the others are not there when this module is compiled
 module io.limiter.core {
   requires static transitive org.jspecify;
   requires static transitive lettuce.core;
@@ -30,5 +30,6 @@ module io.limiter.core {
   exports io.limiter.core.rule;
   exports io.limiter.core.store;
   exports io.limiter.core.util to
+      io.limiter.idempotency,
       io.limiter.micronaut;
 }

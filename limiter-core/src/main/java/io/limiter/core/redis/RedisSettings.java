@@ -293,10 +293,11 @@ public record RedisSettings(
 
     private static final String ANSWER = "a.";
 
+    private final SecretKeySpec key;
     private final ThreadLocal<Mac> macs;
 
     private KeySecret(byte[] secret) {
-      SecretKeySpec key = new SecretKeySpec(secret, ALGORITHM);
+      this.key = new SecretKeySpec(secret, ALGORITHM);
       this.macs = ThreadLocal.withInitial(() -> mac(key));
     }
 
@@ -328,6 +329,15 @@ public record RedisSettings(
      */
     public String tag(StateKey key) {
       return hidden(key.tag());
+    }
+
+    /**
+     * Returns a new code with this secret, HMAC-SHA-256, for content that is compared in Redis.
+     * Begin its input with a byte that is no character of base64url: then it is the input of no
+     * name.
+     */
+    public Mac code() {
+      return mac(key);
     }
 
     /** Equal submissions of different callers have different names. */

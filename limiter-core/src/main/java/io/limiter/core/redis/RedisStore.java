@@ -473,6 +473,11 @@ public final class RedisStore implements LimitStore {
     return known;
   }
 
+  /** Runs scripts of other modules over the connections of this store. */
+  public RedisScripts scripts() {
+    return new RedisScripts(nodes, settings);
+  }
+
   /** The scripts for units that calls took. */
   UnitScripts units() {
     return units;

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.core.redis;
+
+import io.lettuce.core.ScriptOutputType;
+import io.limiter.core.FailureReason;
+import io.limiter.core.StateKey;
+import io.limiter.core.StoreException;
+import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+
+/**
+ * Runs scripts of other modules over the connections of a {@link RedisStore}: with its deadline of
+ * all policies, its breaker, its names of keys, and its redirects in a Cluster. Thread-safe.
+ */
+public final class RedisScripts {
+
+  private final RedisNodes nodes;
+  private final RedisSettings settings;
+
+  RedisScripts(RedisNodes nodes, RedisSettings settings) {
+    this.nodes = nodes;
+    this.settings = settings;
+  }
+
+  /** A script of another module. */
+  public static final class Script {
+
+    private final RedisScript script;
+
+    private Script(RedisScript script) {
+      this.script = script;
+    }
+
+    /**
+     * Reads a file beside a class.
+     *
+     * @throws IllegalStateException if it is not there
+     */
+    public static Script load(Class<?> near, String file) {
+      try (InputStream source = near.getResourceAsStream(file)) {
+        if (source == null) {
+          throw new IllegalStateException("The script " + file + " is missing from the class path");
+        }
+        return new Script(
+            RedisScript.of(new String(source.readAllBytes(), StandardCharsets.UTF_8)));
+      } catch (IOException e) {
+        throw new UncheckedIOException("The script " + file + " cannot be read", e);
+      }
+    }
+  }
+
+  /** The name of a key in Redis: with the prefix, and hidden by the key secret if there is one. */
+  public byte[] name(StateKey key) {
+    return settings.name(key);
+  }
+
+  /**
+   * Runs a script once. Fails with a {@link StoreException} if there is no reply; then it is
+   * unknown whether the script ran, unless the {@linkplain FailureReason reason} excludes that.
+   *
+   * @param keys one or more; in a Cluster those of one slot, so of one {@link StateKey#tag}
+   * @param read reads the reply, a string; empty if Redis sent none. If it throws, the connection
+   *     is out of step, and is replaced
+   */
+  public <T> CompletionStage<T> run(
+      Script script, byte[][] keys, byte[][] arguments, Function<byte[], T> read) {
+    return new ScriptCall<byte[]>(
+            nodes,
+            script.script,
+            ScriptOutputType.VALUE,
+            keys,
+            arguments,
+            ScriptCall.Time.of(settings.deadline(), settings))
+        .start()
+        .thenApply(
+            reply -> {
+              try {
+                return read.apply(reply == null ? new byte[0] : reply);
+              } catch (RuntimeException strange) {
+                nodes.renew(keys[0]);
+                throw new StoreException(
+                    FailureReason.ERROR, "Redis sent an unreadable reply to a script", strange);
+              }
+            });
+  }
+}
