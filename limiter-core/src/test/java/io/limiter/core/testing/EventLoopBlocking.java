@@ -90,6 +90,8 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     builder.allowBlockingCallsInside("io.micronaut.http.cookie.ServerCookieDecoder", "<clinit>");
     builder.allowBlockingCallsInside("io.micronaut.jackson.ObjectMapperFactory", "objectMapper");
     builder.allowBlockingCallsInside("io.micronaut.http.MediaType", "getMediaTypeFileExtensions");
+    // What Micronaut 5 reads from jars for each refresh that its own endpoint does.
+    builder.allowBlockingCallsInside("io.micronaut.context.env.DefaultEnvironment", "refresh");
     // The lock of a map of beans, for each request.
     String scope = "io.micronaut.context.scope.AbstractConcurrentCustomScope";
     builder.allowBlockingCallsInside(scope, "getOrCreate");

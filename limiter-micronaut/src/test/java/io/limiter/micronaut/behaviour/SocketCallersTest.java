@@ -37,14 +37,12 @@ class SocketCallersTest {
 
   private static final String SPEC = "SocketCallersTest";
 
-  abstract static class Opened {
-    @OnOpen
-    void open() {}
-  }
-
   @ServerWebSocket("/callers/mono")
   @Requires(property = "spec.name", value = SPEC)
-  static class MonoSocket extends Opened {
+  static class MonoSocket {
+    @OnOpen
+    void open() {}
+
     @OnMessage
     @RateLimiter(header = "X-Name", rules = @RateRule(count = 2, time = 60))
     Mono<String> message(String text, WebSocketSession session) {
@@ -54,7 +52,10 @@ class SocketCallersTest {
 
   @ServerWebSocket("/callers/mono-elsewhere")
   @Requires(property = "spec.name", value = SPEC)
-  static class MonoElsewhere extends Opened {
+  static class MonoElsewhere {
+    @OnOpen
+    void open() {}
+
     @OnMessage
     @ExecuteOn(TaskExecutors.IO)
     @RateLimiter(header = "X-Name", rules = @RateRule(count = 2, time = 60))
@@ -65,7 +66,10 @@ class SocketCallersTest {
 
   @ServerWebSocket("/callers/flux-elsewhere")
   @Requires(property = "spec.name", value = SPEC)
-  static class FluxElsewhere extends Opened {
+  static class FluxElsewhere {
+    @OnOpen
+    void open() {}
+
     @OnMessage
     @ExecuteOn(TaskExecutors.IO)
     @RateLimiter(header = "X-Name", rules = @RateRule(count = 2, time = 60))
@@ -76,7 +80,10 @@ class SocketCallersTest {
 
   @ServerWebSocket("/callers/stage-elsewhere")
   @Requires(property = "spec.name", value = SPEC)
-  static class StageElsewhere extends Opened {
+  static class StageElsewhere {
+    @OnOpen
+    void open() {}
+
     @OnMessage
     @ExecuteOn(TaskExecutors.IO)
     @RateLimiter(header = "X-Name", rules = @RateRule(count = 2, time = 60))
@@ -88,7 +95,10 @@ class SocketCallersTest {
 
   @ServerWebSocket("/callers/sync-elsewhere")
   @Requires(property = "spec.name", value = SPEC)
-  static class SyncElsewhere extends Opened {
+  static class SyncElsewhere {
+    @OnOpen
+    void open() {}
+
     @OnMessage
     @ExecuteOn(TaskExecutors.IO)
     @RateLimiter(header = "X-Name", rules = @RateRule(count = 2, time = 60))
@@ -100,7 +110,10 @@ class SocketCallersTest {
   /** Each message is a call of its own, and no part of the request that opened the socket. */
   @ServerWebSocket("/callers/one-at-a-time")
   @Requires(property = "spec.name", value = SPEC)
-  static class OneAtATime extends Opened {
+  static class OneAtATime {
+    @OnOpen
+    void open() {}
+
     @OnMessage
     @RateRule(count = 1, limitType = LimitType.GLOBAL, algorithm = Algorithm.CONCURRENCY_LIMIT)
     Mono<String> message(String text, WebSocketSession session) {
@@ -111,7 +124,10 @@ class SocketCallersTest {
   /** Two callers, each with a first message of its own. */
   @ServerWebSocket("/callers/submissions")
   @Requires(property = "spec.name", value = SPEC)
-  static class Submissions extends Opened {
+  static class Submissions {
+    @OnOpen
+    void open() {}
+
     @OnMessage
     @ExecuteOn(TaskExecutors.IO)
     @RateLimiter(

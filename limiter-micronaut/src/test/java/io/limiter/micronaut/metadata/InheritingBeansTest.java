@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.exception.RateLimitExceededException;
+import io.limiter.micronaut.testing.MicronautVersion;
 import io.micronaut.aop.InterceptorBean;
 import io.micronaut.aop.Introduction;
 import io.micronaut.aop.MethodInterceptor;
@@ -21,6 +22,7 @@ import io.micronaut.runtime.server.EmbeddedServer;
 import jakarta.inject.Singleton;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import org.junit.jupiter.api.AutoClose;
@@ -75,15 +77,19 @@ class InheritingBeansTest {
     return 4;
   }
 
+  /** Micronaut 5 weaves them. */
   @Test
   void defaultMethodsThatALimitedInterfaceDoesNotLimitAreNamed() {
     Plain client = context.getBean(FirstLimitedClient.class);
 
-    assertThat(admitted(client, Plain::byDefault)).isEqualTo(4);
+    assertThat(admitted(client, Plain::byDefault)).isEqualTo(MicronautVersion.either(4, 2));
     assertThat(context.getBean(UnwovenLimits.class).find())
-        .containsExactly(
-            Plain.class.getName()
-                + ".byDefault (a limit on an interface does not apply to its default methods: put a limit on the method)");
+        .isEqualTo(
+            MicronautVersion.either(
+                List.of(
+                    Plain.class.getName()
+                        + ".byDefault (a limit on an interface does not apply to its default methods: put a limit on the method)"),
+                List.of()));
   }
 
   @Introduction

@@ -3,6 +3,7 @@ package io.limiter.micronaut.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.testing.MicronautVersion;
 import io.micronaut.context.ApplicationContext;
 import java.io.IOException;
 import java.net.URL;
@@ -75,8 +76,12 @@ class KotlinUnwovenLimitsTest {
 
   @Test
   void methodsThatKaptHidesAreNamedAsWritten() throws Exception {
+    String unwovenStatic = MicronautVersion.either("none", "@RateRule static"); // 5 refuses it
     String visible =
-        SOURCE.lines().filter(line -> !line.contains("_OQsFyB8")).collect(Collectors.joining("\n"));
+        SOURCE
+            .lines()
+            .filter(line -> !line.contains("_OQsFyB8") && !line.contains(unwovenStatic))
+            .collect(Collectors.joining("\n"));
     assertThat(Compilation.withMicronaut(FILE, visible, woven)).isEmpty();
     assertThat(Compilation.errors(FILE, SOURCE, hidden, List.of())).isEmpty();
     for (String name : List.of("Api", "Bean", "AsAWhole", "Routes")) {

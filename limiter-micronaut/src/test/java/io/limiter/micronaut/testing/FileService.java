@@ -3,6 +3,8 @@ package io.limiter.micronaut.testing;
 
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.env.AbstractPropertySourceLoader;
+import io.micronaut.context.env.MapPropertySource;
+import io.micronaut.context.env.PropertySource;
 import io.micronaut.runtime.server.EmbeddedServer;
 import java.io.IOException;
 import java.io.InputStream;
@@ -86,6 +88,13 @@ public class FileService extends HttpService {
     @Override
     public Set<String> getExtensions() {
       return Set.of("paused");
+    }
+
+    /** Of several sources of one name, such as that of the YAML file, an environment lists one. */
+    @Override
+    protected MapPropertySource createPropertySource(
+        String name, Map<String, Object> map, int order, PropertySource.Origin origin) {
+      return super.createPropertySource(name + "-paused", map, order, origin);
     }
 
     @Override
