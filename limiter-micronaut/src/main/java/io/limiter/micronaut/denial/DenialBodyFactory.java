@@ -179,8 +179,9 @@ public final class DenialBodyFactory {
   static final class ApplicationBody implements DirectBody {
 
     /**
-     * {@link JsonError} as micronaut-jackson-databind and micronaut-serde write it, each with a
-     * list of errors and with a single one, as the application has configured it.
+     * {@link JsonError} as micronaut-jackson-databind of Micronaut 4, that of Micronaut 5, which
+     * sorts members by name, and micronaut-serde write it, each with a list of errors and with a
+     * single one, as the application has configured it.
      */
     private static final List<JsonTemplate> LAYOUTS = layouts();
 
@@ -260,6 +261,15 @@ public final class DenialBodyFactory {
                   "_embedded",
                   errors),
               JsonTemplate.object(
+                  "message",
+                  Denial.Value.TITLE,
+                  "_embedded",
+                  errors,
+                  "_links",
+                  self,
+                  "logref",
+                  Denial.Value.CODE),
+              JsonTemplate.object(
                   "_links",
                   selfInList,
                   "_embedded",
@@ -270,6 +280,8 @@ public final class DenialBodyFactory {
                   Denial.Value.CODE),
               JsonTemplate.object(
                   "message", Denial.Value.MESSAGE, "logref", Denial.Value.CODE, "_links", self),
+              JsonTemplate.object(
+                  "message", Denial.Value.MESSAGE, "_links", self, "logref", Denial.Value.CODE),
               JsonTemplate.object(
                   "_links", selfInList,
                   "message", Denial.Value.MESSAGE,

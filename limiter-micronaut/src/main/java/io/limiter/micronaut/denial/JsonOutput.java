@@ -5,7 +5,11 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** JSON in UTF-8, as Jackson's generators write it without settings of the application. */
+/**
+ * JSON in UTF-8, as Jackson's generators write it without settings of the application. They differ
+ * in characters beyond the first plane, such as emoji: Jackson 2 escapes both surrogates, Jackson 3
+ * writes the character.
+ */
 final class JsonOutput {
 
   private static final int TYPICAL_LENGTH = 256;
@@ -14,8 +18,16 @@ final class JsonOutput {
 
   private static final String HEX = "0123456789ABCDEF";
 
+  private final boolean pairs;
   private byte[] bytes = new byte[TYPICAL_LENGTH];
   private int size;
+
+  /**
+   * @param pairs whether a pair of surrogates is written as the character that it stands for
+   */
+  JsonOutput(boolean pairs) {
+    this.pairs = pairs;
+  }
 
   /** A text, a number, a boolean, null, or a list of these. */
   void value(@Nullable Object value) {
@@ -56,7 +68,12 @@ final class JsonOutput {
         bytes[size++] = (byte) c;
       } else {
         reserve(text.length() - i + ESCAPE_LENGTH);
-        other(c);
+        if (pairs && Character.isSurrogate(c) && Character.charCount(text.codePointAt(i)) == 2) {
+          pair(text.codePointAt(i));
+          i++;
+        } else {
+          other(c);
+        }
       }
     }
     bytes[size++] = '"';
@@ -71,7 +88,7 @@ final class JsonOutput {
       case '\f' -> escape('f');
       case '\r' -> escape('r');
       default -> {
-        if (c < ' ' || Character.isSurrogate(c)) { // Jackson escapes both halves of a character
+        if (c < ' ' || Character.isSurrogate(c)) {
           escape('u');
           for (int shift = 12; shift >= 0; shift -= 4) {
             bytes[size++] = (byte) HEX.charAt((c >> shift) & 0xF);
@@ -86,6 +103,13 @@ final class JsonOutput {
         }
       }
     }
+  }
+
+  private void pair(int character) {
+    bytes[size++] = (byte) (0xF0 | (character >> 18));
+    bytes[size++] = (byte) (0x80 | ((character >> 12) & 0x3F));
+    bytes[size++] = (byte) (0x80 | ((character >> 6) & 0x3F));
+    bytes[size++] = (byte) (0x80 | (character & 0x3F));
   }
 
   private void escape(char c) {

@@ -112,7 +112,11 @@ final class DenialBytes {
     Denial withAll =
         new Denial(denial.request(), denial.cause(), denial.status(), CHARACTERS, CHARACTERS);
     MutableHttpResponse<?> responseWithAll = handler.respond(withAll);
-    for (JsonTemplate layout : body.layouts(denial.verdict().outcome())) {
+    List<JsonTemplate> layouts =
+        body.layouts(denial.verdict().outcome()).stream()
+            .flatMap(layout -> layout.byJackson().stream())
+            .toList();
+    for (JsonTemplate layout : layouts) {
       MutableHttpResponse<byte[]> direct = written(layout, denial);
       MutableHttpResponse<byte[]> directWithAll = written(layout, withAll);
       // A body without any text of these would not show which characters the mapper escapes.

@@ -26,4 +26,9 @@ class DenialBytesIT {
   void itIsTheSameForEachOutcomeLanguageAndCharacter(String format) {
     DenialBytesTest.assertSame(format, Map.of());
   }
+
+  @Test
+  void theBodiesAreThoseOfSerde() {
+    DenialBodiesTest.assertBodies("serde");
+  }
 }
