@@ -42,6 +42,7 @@ class LimitedPlacesTest {
       import jakarta.annotation.*;
       import jakarta.inject.Inject;
       import org.reactivestreams.Publisher;
+      import reactor.core.publisher.ConnectableFlux;
       @Controller class Routes {
         @Inject Optional<Bean> bean;
         @Get("/free") String free() { return "ok"; }
@@ -60,6 +61,9 @@ class LimitedPlacesTest {
       "a limited method: Micronaut calls it once for each bean, and does not weave it: remove the limit";
   private static final String OF_LIMITER =
       "a limited method: the limiter calls it while it decides other calls: remove the limit";
+
+  private static final String NO_CLASS =
+      ": the limiter returns one around that of the method, and can make none of this class: return a CompletionStage, a Publisher, a Flux or a Mono";
 
   @TempDir private Path output;
 
@@ -106,6 +110,9 @@ class LimitedPlacesTest {
             "/call"),
         arguments(
             "@Filter(\"/call\") class Own implements HttpServerFilter { @RateRule(count = 1) public Publisher<MutableHttpResponse<?>> doFilter(HttpRequest<?> request, ServerFilterChain chain) { return chain.proceed(request); } } @Singleton class Bean { void call() {} }",
+            "/call"),
+        arguments(
+            "@Factory class Makers { @Singleton @RateRule(count = 1) Bean bean() { return new Bean(); } } class Bean implements Publisher<String> { public void call() {} public void subscribe(org.reactivestreams.Subscriber<? super String> items) {} }",
             "/call"),
         // The methods that Micronaut calls are free: on an event loop each request would fail.
         arguments(
@@ -199,6 +206,18 @@ class LimitedPlacesTest {
             "@Singleton class Own implements SubjectResolver { @RateRule public Optional<String> resolve(HttpRequest<?> request) { return null; } }",
             "resolve",
             OF_LIMITER),
+        arguments(
+            "@Controller class Own { @Get @RateRule ConnectableFlux<String> get() { return null; } }",
+            "result",
+            "reactor.core.publisher.ConnectableFlux<java.lang.String>" + NO_CLASS),
+        arguments(
+            "@Controller class Own { @Get @RateRule Items get() { return null; } } abstract class Items implements Publisher<String> {}",
+            "result",
+            "compiled.Items" + NO_CLASS),
+        arguments(
+            "@Singleton class Own { @RateRule Later get() { return null; } } class Later extends CompletableFuture<String> {}",
+            "result",
+            "compiled.Later" + NO_CLASS),
         arguments(
             "@Singleton class Own implements LimitCondition { @RateRule public boolean limits(HttpRequest<?> request) { return true; } }",
             "limits",

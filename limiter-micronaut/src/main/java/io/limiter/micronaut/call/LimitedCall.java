@@ -325,6 +325,11 @@ public final class LimitedCall {
     return completed;
   }
 
+  /** Whether it holds permits until it ends. */
+  public boolean isInFlight() {
+    return permits != null && !isOver();
+  }
+
   /** Whether it holds permits that may have to be renewed: not once it is over or answered. */
   synchronized boolean holdsPermits() {
     return !completed && status == NO_STATUS;

@@ -29,7 +29,10 @@ public enum ResultKind {
   UNKNOWN,
 
   /** Its type does not show when a call ends. */
-  HIDDEN;
+  HIDDEN,
+
+  /** A stage or a Publisher of a class of which a guard cannot make another one. */
+  OF_ITS_CLASS;
 
   private static final String SINGLE_RESULT = "io.micronaut.core.async.annotation.SingleResult";
   private static final String RESPONSE = "io.micronaut.http.HttpResponse";
@@ -56,6 +59,27 @@ public enum ResultKind {
           "org.reactivestreams.Publisher",
           "io.reactivex.Observable",
           "io.reactivex.rxjava3.core.Observable",
+          "kotlinx.coroutines.flow.Flow");
+
+  /** The stages and Publishers that a guard can make around those of a method. */
+  private static final Set<String> MADE =
+      Set.of(
+          "java.util.concurrent.CompletionStage",
+          "java.util.concurrent.CompletableFuture",
+          "org.reactivestreams.Publisher",
+          "reactor.core.CorePublisher",
+          "reactor.core.publisher.Flux",
+          "reactor.core.publisher.Mono",
+          "io.reactivex.Completable",
+          "io.reactivex.Flowable",
+          "io.reactivex.Maybe",
+          "io.reactivex.Observable",
+          "io.reactivex.Single",
+          "io.reactivex.rxjava3.core.Completable",
+          "io.reactivex.rxjava3.core.Flowable",
+          "io.reactivex.rxjava3.core.Maybe",
+          "io.reactivex.rxjava3.core.Observable",
+          "io.reactivex.rxjava3.core.Single",
           "kotlinx.coroutines.flow.Flow");
 
   private static final Set<String> LATER =
@@ -86,6 +110,9 @@ public enum ResultKind {
   /** Judges what a method with these annotations returns. */
   public static ResultKind of(Type result, AnnotationMetadata method) {
     boolean publishes = result.is(PUBLISHERS);
+    if ((publishes || result.is(STAGE) || result.is(SINGLE)) && !MADE.contains(result.name())) {
+      return OF_ITS_CLASS;
+    }
     if (result.is(STAGE)
         || result.is(SINGLE)
         || (publishes && method.hasStereotype(SINGLE_RESULT))) {

@@ -34,6 +34,7 @@ import io.micronaut.http.body.stream.BodySizeLimits;
 import io.micronaut.http.codec.CodecException;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.exceptions.HttpStatusException;
+import io.micronaut.http.netty.NettyHttpResponseBuilder;
 import io.micronaut.http.simple.SimpleHttpHeaders;
 import io.micronaut.web.router.RouteAttributes;
 import java.util.Map;
@@ -73,6 +74,11 @@ public final class LimitedResponseFilter
       CompletableFuture.completedFuture(Optional.empty());
 
   private static final int FAILED = HttpStatus.INTERNAL_SERVER_ERROR.getCode();
+
+  /**
+   * The attribute of a request that holds permits until a forwarded response is sent: its status.
+   */
+  private static final String FORWARDED = "io.limiter.forwarded";
 
   /** The most nested causes that are searched for a denial. */
   private static final int MAX_CAUSES = 8;
@@ -232,12 +238,33 @@ public final class LimitedResponseFilter
       response.body(completedByStream(call, response.code(), stream, request, false));
       return UNCHANGED;
     }
+    if (call.isInFlight() && isForwarded(response)) {
+      request.setAttribute(FORWARDED, response.code());
+      return UNCHANGED;
+    }
     return switch (EncodedBody.encode(
         request, response, writers, call.dependsOnStatus(), new Writing(call, request))) {
       case DONE -> answered(call, response.code(), request).thenApply(done -> Optional.empty());
       case FAILED -> answered(call, FAILED, request).thenApply(done -> Optional.empty());
       case LATER -> UNCHANGED;
     };
+  }
+
+  /** Whether its body is the stream of another server, which no filter sees. */
+  private static boolean isForwarded(MutableHttpResponse<?> response) {
+    try {
+      return response.body() == null && OfNetty.isStream(response);
+    } catch (NoClassDefFoundError absent) {
+      return false;
+    }
+  }
+
+  /** Netty is optional. */
+  private static final class OfNetty {
+
+    static boolean isStream(MutableHttpResponse<?> response) {
+      return response instanceof NettyHttpResponseBuilder netty && netty.isStream();
+    }
   }
 
   private CompletionStage<Void> answered(LimitedCall call, int status, HttpRequest<?> request) {
@@ -327,7 +354,11 @@ public final class LimitedResponseFilter
     Optional<LimitedCall> decided = LimitedCall.of(ended.getSource());
     if (decided.isPresent()) {
       GateFilter.forgetConnection(ended.getSource());
-      decided.get().completedByResponse().ifPresent(call -> call.on(Event.Plain.REQUEST_OVER));
+      Event end =
+          ended.getSource().getAttribute(FORWARDED).orElse(null) instanceof Integer status
+              ? new Event.Answered(status)
+              : Event.Plain.REQUEST_OVER;
+      decided.get().completedByResponse().ifPresent(call -> call.on(end));
     }
   }
 

@@ -92,6 +92,15 @@ final class MethodChecks {
         shorthand ? remedy + " in a @RateLimiter" : remedy);
   }
 
+  /** Rejects any limit of a method whose result cannot be guarded: each call would fail. */
+  static void requireGuardedResult(@Nullable LimitedMethod method, List<PolicyPlan> policies) {
+    if (method != null && !policies.isEmpty() && method.result() == ResultKind.OF_ITS_CLASS) {
+      throw Origin.annotated(method.description(), "result", method.resultType().description())
+          .mistake(
+              "the limiter returns one around that of the method, and can make none of this class: return a CompletionStage, a Publisher, a Flux or a Mono");
+    }
+  }
+
   private static Optional<String> hiddenCompletion(@Nullable LimitedMethod method) {
     return method != null && method.result() == ResultKind.HIDDEN
         ? Optional.of(method.resultType().description())

@@ -132,6 +132,7 @@ public final class MethodPlanner {
     // Evaluated once all places have been read.
     Optional<Origin> beforeSecurity =
         policies.stream().flatMap(policy -> policy.beforeSecurity().stream()).findFirst();
+    MethodChecks.requireGuardedResult(method, policies);
     MethodChecks.requireRequest(method, policies);
     if (beforeSecurity.isPresent()) {
       policies.replaceAll(PolicyPlan::decidedBeforeSecurity);

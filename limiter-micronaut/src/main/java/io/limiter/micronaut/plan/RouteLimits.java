@@ -70,7 +70,9 @@ final class RouteLimits {
 
     private static List<String> patterns(String written, String contextPath) {
       boolean complete = contextPath.isEmpty() || (written + '/').startsWith(contextPath + '/');
-      return complete ? List.of(written) : List.of(written, contextPath + written);
+      return complete
+          ? List.of(written)
+          : List.of(written, withoutLastSlash(contextPath + written));
     }
 
     /** The limits of an annotated method. */

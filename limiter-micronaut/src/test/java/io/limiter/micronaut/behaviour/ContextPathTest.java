@@ -42,6 +42,16 @@ class ContextPathTest {
     }
   }
 
+  @Controller("/")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Root {
+
+    @Get
+    String root() {
+      return "ok";
+    }
+  }
+
   @Endpoint(id = "lookup", defaultSensitive = false)
   @Requires(property = "spec.name", value = SPEC)
   static class LookUp {
@@ -109,6 +119,10 @@ class ContextPathTest {
     "/health, /ops/health, 200 200",
     "/shop/outside, /outside, 404 404",
     "/free/**, /shop/c/free/x, 200 200",
+    "/, /shop, 200 429",
+    "/, /shop/, 200 429",
+    "/shop/, /shop, 200 429",
+    "/, /shop/c/free/x, 200 200",
   })
   void aRouteIsLimitedByItsPathWithTheContextPathOrWithout(
       String pattern, String path, String statuses) {
