@@ -46,9 +46,6 @@ public final class CoreWaits implements AutoCloseable {
 
   private final ByteBuffer buffer = ByteBuffer.allocate(128);
 
-  /** Of threads that have ended. */
-  private long ended;
-
   private CoreWaits(String... prefixes) {
     this.prefixes = prefixes;
   }
@@ -100,7 +97,6 @@ public final class CoreWaits implements AutoCloseable {
   }
 
   private boolean end(Map.Entry<Path, Waits> thread) {
-    ended += thread.getValue().nanos;
     close(thread.getValue());
     return true;
   }
@@ -118,7 +114,9 @@ public final class CoreWaits implements AutoCloseable {
 
   private void add(Path task) {
     try {
-      threads.put(task, new Waits(FileChannel.open(task.resolve(WAITS))));
+      Waits thread = new Waits(FileChannel.open(task.resolve(WAITS)));
+      nanos(thread); // what it has waited before is no part of what is longest
+      threads.put(task, thread);
     } catch (IOException unknown) {
       // its waits count as none
     }
@@ -126,11 +124,21 @@ public final class CoreWaits implements AutoCloseable {
 
   /** Nanoseconds so far, of all the threads together. For one thread at a time. */
   public long nanos() {
-    long sum = ended;
+    long sum = 0;
     for (Waits thread : threads.values()) {
       sum += nanos(thread);
     }
     return sum;
+  }
+
+  /** Nanoseconds since this was asked last, of the thread that waited longest. */
+  long longest() {
+    long longest = 0;
+    for (Waits thread : threads.values()) {
+      long before = thread.nanos;
+      longest = Math.max(longest, nanos(thread) - before);
+    }
+    return longest;
   }
 
   /** The second of three numbers. */

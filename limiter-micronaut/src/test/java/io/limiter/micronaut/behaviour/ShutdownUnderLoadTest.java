@@ -87,10 +87,7 @@ class ShutdownUnderLoadTest {
       throws Exception {
     for (int i = 0; i < times; i++) {
       redis.resume();
-      try (LoggedWarnings warnings = LoggedWarnings.begin()) {
-        end(graceful, connections, answers);
-        assertThat(graceful ? warnings.excess() : warnings.excessOfOurs()).isEmpty();
-      }
+      end(graceful, connections, answers);
     }
   }
 
@@ -106,14 +103,18 @@ class ShutdownUnderLoadTest {
       }
 
       long before = System.nanoTime();
-      server.close();
-      Duration took = Pauses.without(before, System.nanoTime());
-
-      callers.awaitEnd();
+      Duration took;
+      // Not of the start, in which a busy machine may miss a connection.
+      try (LoggedWarnings warnings = LoggedWarnings.begin()) {
+        server.close();
+        took = Pauses.without(before, System.nanoTime());
+        callers.awaitEnd();
+        await().atMost(Duration.ofSeconds(5)).until(() -> decisions.pending() == 0);
+        assertThat(graceful ? warnings.excess() : warnings.excessOfOurs()).isEmpty();
+      }
       if (graceful) { // else Micronaut itself has no body for some
         assertThat(callers.statuses()).containsExactly(200);
       }
-      await().atMost(Duration.ofSeconds(5)).until(() -> decisions.pending() == 0);
       assertThat(decisions.failures()).isEmpty();
       assertThat(decisions.slowestSince(before)).isLessThan(DECIDED);
       assertThat(took).isLessThan(ENDED);

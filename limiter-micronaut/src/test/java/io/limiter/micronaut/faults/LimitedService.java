@@ -161,9 +161,10 @@ final class LimitedService implements AutoCloseable {
 
   /**
    * A beat on each event loop every ten milliseconds. A late one indicates that something has held
-   * the loop up, and all requests on it. Not counted is the time for which its thread had no core
-   * to run on, and that for which the whole JVM stood still, as in a collection: then a thread that
-   * does nothing but beat was late as well.
+   * the loop up, and all requests on it. Not counted is the time for which its thread worked, which
+   * is long where a slow machine has requests to make up for, that for which it had no core to run
+   * on, and that for which the whole JVM stood still, as in a collection: then a thread that does
+   * nothing but beat was late as well.
    */
   static final class HeartBeats implements AutoCloseable {
 
@@ -213,15 +214,20 @@ final class LimitedService implements AutoCloseable {
 
       private final CoreWaits waits = CoreWaits.ofThisThread();
       private long last = System.nanoTime();
-      private long waited = waits.nanos();
+      private long excused = excused();
 
-      /** By how much this beat comes too late, for another reason than that there was no core. */
+      /** For how long this thread has worked so far, and had no core. */
+      private long excused() {
+        return waits.nanos() + ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+      }
+
+      /** By how much this beat comes too late because its thread was blocked. */
       final long lateness() {
         long now = System.nanoTime();
-        long waitedNow = waits.nanos();
-        long late = now - last - INTERVAL_NANOS - (waitedNow - waited);
+        long excusedNow = excused();
+        long late = now - last - INTERVAL_NANOS - (excusedNow - excused);
         last = now;
-        waited = waitedNow;
+        excused = excusedNow;
         return Math.max(0, late);
       }
     }

@@ -139,7 +139,6 @@ class StalledServiceTest {
         assertThat(lags.percentile(99.9))
             .as("p99.9 of the lags")
             .isLessThan(LAG.multipliedBy(NOISE));
-        assertThat(lags.slowest()).as("longest lag").isLessThan(ANSWERED.multipliedBy(NOISE));
         assertThat(answers.timesOnCores.slowest())
             .as("slowest of %s", answers)
             .isLessThan(ANSWERED.multipliedBy(NOISE));
