@@ -146,9 +146,13 @@ public final class ConnectionLog {
     if (root instanceof TimeoutException) {
       return server + " was not ready within " + patienceMillis + " ms";
     }
-    return root instanceof RedisCommandExecutionException
-        ? String.valueOf(RedisFailures.translate(root, server).getMessage())
-        : USER.matcher(String.valueOf(root.getMessage())).replaceAll("//");
+    if (root instanceof RedisCommandExecutionException) {
+      return String.valueOf(RedisFailures.translate(root, server).getMessage());
+    }
+    String message = root.getMessage();
+    return message == null // such as Netty's, of a channel that was closed
+        ? root.getClass().getSimpleName()
+        : USER.matcher(message).replaceAll("//");
   }
 
   /**

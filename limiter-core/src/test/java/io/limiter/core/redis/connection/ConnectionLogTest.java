@@ -20,6 +20,7 @@ import io.limiter.core.testing.SentinelGroup;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
+import java.nio.channels.ClosedChannelException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -175,6 +176,15 @@ class ConnectionLogTest {
 
     awaitLines(
         "WARN No connection to Redis at a:6379 yet: Cannot connect to redis-sentinel://a:26379,b:26379?sentinelMasterId=x");
+  }
+
+  /** Such as that of a connection that the server closes during its handshake. */
+  @Test
+  void aFailureWithoutAMessageIsReportedByItsKind() {
+    new ConnectionLog(log.logger(), "Redis at a:6379", 1, "one connection")
+        .failed(new ClosedChannelException(), 1_500);
+
+    awaitLines("WARN No connection to Redis at a:6379 yet: ClosedChannelException");
   }
 
   private static SharedConnection shared(RedisURI uri) {
