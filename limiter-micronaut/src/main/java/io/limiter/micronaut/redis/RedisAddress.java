@@ -53,7 +53,13 @@ record RedisAddress(RedisURI server, List<RedisURI> nodes) {
 
   private static final List<String> SEVERAL = List.of(NODES, "redis.replica-uris");
 
-  private static final Pattern CREDENTIALS = Pattern.compile("^([A-Za-z][\\w+.-]*://)?.*@");
+  private static final Pattern CREDENTIALS =
+      Pattern.compile("^([A-Za-z][\\w+.-]*://)?.*@", Pattern.DOTALL);
+
+  /** What may be a password without the {@code @} behind it: no port follows the colon. */
+  private static final Pattern UNFINISHED =
+      Pattern.compile(
+          "^([A-Za-z][\\w+.-]*://)?+[^/?#\\[]*:(?!\\d{1,5}(?:[/?#,]|$)|$).*", Pattern.DOTALL);
 
   private static final Pattern HOST_AND_PORT =
       Pattern.compile("[A-Za-z0-9][A-Za-z0-9.-]*:[0-9]{1,5}");
@@ -96,6 +102,14 @@ record RedisAddress(RedisURI server, List<RedisURI> nodes) {
           "%s = %s: a host in an address has letters, digits, hyphens and dots: name it otherwise, or set redis.host and redis.port instead"
               .formatted(setting, shown(uri)));
     }
+    // Of redis://ann:s#cret@cache Java takes what is before the # for the host.
+    if (read.getHost() != null
+        && read.getHost().indexOf(':') >= 0
+        && !read.getHost().startsWith("[")) {
+      throw new ConfigurationException(
+          "%s = %s: its host would have a colon: write the password with @ behind it, with %%23 for # and %%3F for ? in it, and one host"
+              .formatted(setting, shown(uri)));
+    }
     if (read.getDatabase() != 0 && SEVERAL.stream().anyMatch(setting::startsWith)) {
       throw new ConfigurationException(
           "%s = %s: a Redis Cluster has no database %s: remove the number"
@@ -111,7 +125,9 @@ record RedisAddress(RedisURI server, List<RedisURI> nodes) {
   }
 
   private static String shown(String uri) {
-    return LogThrottle.oneLine(CREDENTIALS.matcher(uri).replaceFirst("$1***@"), SHOWN);
+    String hidden = CREDENTIALS.matcher(uri).replaceFirst("$1***@");
+    return LogThrottle.oneLine(
+        hidden.equals(uri) ? UNFINISHED.matcher(uri).replaceFirst("$1***") : hidden, SHOWN);
   }
 
   /**

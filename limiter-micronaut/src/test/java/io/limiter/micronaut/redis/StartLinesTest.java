@@ -144,6 +144,8 @@ class StartLinesTest {
     "redis.uri, ann:s3cret@cache:6379, ***@cache:6379, redis://localhost:6379",
     "redis.uri, redis://ann:s3cret@ca che, redis://***@ca che, redis://localhost:6379",
     "redis.uri, redis://ann:s3@cret@a b, redis://***@a b, redis://localhost:6379",
+    "redis.uri, 'redis://ann:s3\ncret@cache', redis://***@cache, redis://localhost:6379",
+    "redis.uri, ann:s3cret, ***, redis://localhost:6379",
     "redis.uris, 'redis://a:1,b:2', b:2, redis://b:2",
     "redis.uris[1], b:2, b:2, redis://b:2",
   })
@@ -166,6 +168,10 @@ class StartLinesTest {
   @CsvSource({
     "redis.uri, redis://my_redis:6379, redis://my_redis:6379: a host in an address has letters",
     "redis.uri, rediss://ann:s3cret@my_redis:6379/3, rediss://***@my_redis:6379/3: a host in",
+    "redis.uri, redis://ann:s3#cret@cache:6379, redis://***@cache:6379: its host would have a colon",
+    "redis.uri, redis://ann:s3?cret@cache:6379, redis://***@cache:6379: its host would have a colon",
+    "redis.uri, redis://:s3cret, redis://***: its host would have a colon",
+    "redis.uri, redis://ann:s3cret@cache:port, redis://***@cache:port: its host would have a colon",
     "redis.uris[0], redis://a:1/3, redis://a:1/3: a Redis Cluster has no database 3: remove the number",
     "redis.uris[0], redis://a:1?database=3, redis://a:1?database=3: a Redis Cluster has no database 3",
   })

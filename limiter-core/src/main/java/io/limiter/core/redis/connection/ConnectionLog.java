@@ -2,6 +2,7 @@
 package io.limiter.core.redis.connection;
 
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisCommandTimeoutException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -22,9 +23,9 @@ import org.slf4j.Logger;
 import org.slf4j.event.Level;
 
 /**
- * Logs a missing connection once, however many connections are tried and how often, and logs once
- * when all of them are open. After a good start only the latter is logged. The fallback logs the
- * number of its decisions.
+ * Logs a missing connection once, however many connections are tried and how often, and its reason
+ * once, if the first attempt only took too long. Logs once when all of them are open. After a good
+ * start only the latter is logged. The fallback logs the number of its decisions.
  */
 public final class ConnectionLog {
 
@@ -40,6 +41,9 @@ public final class ConnectionLog {
   private final AtomicInteger missing;
 
   private final AtomicBoolean failing = new AtomicBoolean();
+
+  /** Whether the reason was logged, which a timeout does not state. */
+  private final AtomicBoolean explained = new AtomicBoolean();
 
   /**
    * @param node the name of the server in messages
@@ -91,7 +95,10 @@ public final class ConnectionLog {
    * @param patienceMillis the time limit of the attempt
    */
   public void failed(@Nullable Throwable failure, long patienceMillis) {
-    log.atLevel(failing.getAndSet(true) ? Level.DEBUG : Level.WARN)
+    boolean explains = failure != null && !isTimeout(root(failure));
+    boolean first = !failing.getAndSet(true);
+    boolean firstReason = explains && !explained.getAndSet(true);
+    log.atLevel(first || firstReason ? Level.WARN : Level.DEBUG)
         .log(
             "No connection to {} yet: {}",
             node,
@@ -106,6 +113,9 @@ public final class ConnectionLog {
   public void connected(RedisClusterAsyncCommands<byte[], byte[]> commands, String topology) {
     boolean first = missing.get() > 0;
     boolean all = !first || missing.decrementAndGet() == 0;
+    if (all) {
+      explained.set(false);
+    }
     if (all && (failing.getAndSet(false) || first)) {
       log.info(
           "Connected to {}{}",
@@ -128,6 +138,10 @@ public final class ConnectionLog {
     return check.warned.stream().map(warning -> node + ' ' + warning).sorted().toList();
   }
 
+  private static boolean isTimeout(Throwable root) {
+    return root instanceof TimeoutException || root instanceof RedisCommandTimeoutException;
+  }
+
   static Throwable root(Throwable failure) {
     Throwable root = failure;
     while (root.getCause() != null) {
@@ -146,9 +160,13 @@ public final class ConnectionLog {
     if (root instanceof TimeoutException) {
       return server + " was not ready within " + patienceMillis + " ms";
     }
-    return root instanceof RedisCommandExecutionException
-        ? String.valueOf(RedisFailures.translate(root, server).getMessage())
-        : USER.matcher(String.valueOf(root.getMessage())).replaceAll("//");
+    if (root instanceof RedisCommandExecutionException) {
+      return String.valueOf(RedisFailures.translate(root, server).getMessage());
+    }
+    String message = root.getMessage();
+    return message == null // such as Netty's, of a channel that was closed
+        ? root.getClass().getSimpleName()
+        : USER.matcher(message).replaceAll("//");
   }
 
   /**

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.AclSetuserArgs;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCommandTimeoutException;
 import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.RedisURI;
 import io.limiter.core.redis.ConnectionSource;
@@ -20,10 +21,13 @@ import io.limiter.core.testing.SentinelGroup;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
+import java.nio.channels.ClosedChannelException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLHandshakeException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -175,6 +179,33 @@ class ConnectionLogTest {
 
     awaitLines(
         "WARN No connection to Redis at a:6379 yet: Cannot connect to redis-sentinel://a:26379,b:26379?sentinelMasterId=x");
+  }
+
+  /** Such as that of a connection that the server closes during its handshake. */
+  @Test
+  void aFailureWithoutAMessageIsReportedByItsKind() {
+    new ConnectionLog(log.logger(), "Redis at a:6379", 1, "one connection")
+        .failed(new ClosedChannelException(), 1_500);
+
+    awaitLines("WARN No connection to Redis at a:6379 yet: ClosedChannelException");
+  }
+
+  /** The first handshake with TLS loads what is trusted, and may take longer than an attempt. */
+  @Test
+  void theReasonIsReportedThoughTheFirstAttemptTookTooLong() {
+    ConnectionLog connections =
+        new ConnectionLog(log.logger(), "Redis at a:6379", 1, "one connection");
+    for (int i = 0; i < 2; i++) {
+      connections.failed(new RedisCommandTimeoutException("timed out"), 1_500);
+    }
+    for (int i = 0; i < 2; i++) {
+      connections.failed(new SSLHandshakeException("PKIX path building failed"), 1_500);
+      connections.failed(new TimeoutException(), 1_500);
+    }
+
+    awaitLines(
+        "WARN No connection to Redis at a:6379 yet: timed out",
+        "WARN No connection to Redis at a:6379 yet: PKIX path building failed");
   }
 
   private static SharedConnection shared(RedisURI uri) {
