@@ -58,14 +58,18 @@ public interface Reservation {
   /** Gives back all units, as if the call had never been made, and releases the duplicate guard. */
   CompletionStage<Long> refund();
 
-  /** Releases only the duplicate guard, so that the same submission may be made again. */
+  /**
+   * Releases only the duplicate guard, so that the same submission may be made again. If it fails,
+   * it may be repeated: the guard of a later submission stays.
+   */
   CompletionStage<Long> release();
 
   /**
    * Keeps a duplicate guard that was {@linkplain io.limiter.core.rule.RuleStack#withClaim claimed}
    * for a short time: for this time from now on, or for longer if it is kept for longer already.
    * Completes with 0 if it is not there any more, since it was released or its claim has ended. A
-   * guard without a claim, and one in memory, is there for its time; then this has no effect.
+   * guard without a claim, and one in memory, is there for its time; then this has no effect. May
+   * be repeated.
    */
   default CompletionStage<Long> hold(Duration time) {
     return CompletableFuture.completedFuture(1L);

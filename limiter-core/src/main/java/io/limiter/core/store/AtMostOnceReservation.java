@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The part of a {@link Reservation} that is the same in every store: the units of the rules are
- * given back or settled once, the duplicate guard is released once, and neither during a renewal of
- * the permits. A subclass defines what was taken and how it is given back.
+ * given back or settled once, the duplicate guard is released until that succeeds once, and neither
+ * during a renewal of the permits. A subclass defines what was taken and how it is given back.
  */
 public abstract class AtMostOnceReservation implements Reservation {
 
@@ -95,7 +95,16 @@ public abstract class AtMostOnceReservation implements Reservation {
       }
       guardReleased = true;
     }
-    return giveBack(guard(), guard() + 1, Charge::cost);
+    return done(0) // so that it may be repeated also if this throws
+        .thenCompose(none -> giveBack(guard(), guard() + 1, Charge::cost))
+        .whenComplete(
+            (units, failure) -> {
+              if (failure != null) {
+                synchronized (this) {
+                  guardReleased = false;
+                }
+              }
+            });
   }
 
   @Override

@@ -33,6 +33,8 @@ class AtMostOnceReservationTest {
   private final List<String> asked = new ArrayList<>();
   private final List<CompletableFuture<Long>> renewals = new ArrayList<>();
   private boolean renewalThrows;
+  private boolean away;
+  private boolean giveBackThrows;
 
   private final Reservation reservation = new Reservation();
 
@@ -55,6 +57,12 @@ class AtMostOnceReservationTest {
         given.add(units.applyAsInt(request().charge(c)));
       }
       asked.add("give back " + from + " " + given);
+      if (giveBackThrows) {
+        throw new IllegalStateException("a defect");
+      }
+      if (away) {
+        return CompletableFuture.failedFuture(new IllegalStateException("away"));
+      }
       return CompletableFuture.completedFuture(given.stream().mapToLong(some -> some).sum());
     }
 
@@ -120,5 +128,19 @@ class AtMostOnceReservationTest {
     assertThat(refund).isCompletedWithValue(5L);
     assertThat(reservation.renewPermits()).as("after the end").isCompletedWithValue(0L);
     assertThat(asked).containsExactly("renew", "give back 0 [3, 1, 1]");
+  }
+
+  /** The guard of a call whose release was lost is not taken for its whole time. */
+  @Test
+  void aReleaseIsRepeatedUntilItSucceeds() {
+    giveBackThrows = true;
+    assertThat(failure(reservation.release())).hasMessage("a defect");
+    giveBackThrows = false;
+    away = true;
+    assertThat(failure(reservation.release())).hasMessage("away");
+    away = false;
+    assertThat(reservation.release()).isCompletedWithValue(1L);
+    assertThat(reservation.release()).isCompletedWithValue(0L);
+    assertThat(asked).containsExactly("give back 2 [1]", "give back 2 [1]", "give back 2 [1]");
   }
 }

@@ -8,6 +8,7 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.Held.HeldPermits;
 import io.limiter.micronaut.call.HeldSubmission.HeldGuard;
+import io.limiter.micronaut.call.HeldSubmission.WrittenEnd;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
@@ -27,7 +28,9 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -336,6 +339,7 @@ public final class AdmissionControl {
     private final LimiterTimer timer;
     private final LongAdder kept = new LongAdder();
     private final LogThrottle lost = new LogThrottle(); // of submissions
+    private final AtomicInteger ends = new AtomicInteger();
 
     Renewals(LimiterTimer timer) {
       this.timer = timer;
@@ -349,6 +353,17 @@ public final class AdmissionControl {
     /** Renews the claim of a submission until its call is over. */
     HeldGuard hold(Verdict admitted, RuleStack guard) {
       return HeldGuard.of(timer, lost, admitted.reservation(), guard);
+    }
+
+    /**
+     * Writes how a submission ends until the store has it.
+     *
+     * @param within how long that is of use
+     * @return as {@link WrittenEnd#write}
+     */
+    CompletionStage<Void> end(
+        Supplier<CompletionStage<Long>> write, Duration within, String loss, Runnable whenOver) {
+      return new WrittenEnd(timer, ends, write, within, loss, whenOver).write();
     }
 
     /** Renews the permits of this call until it is over. */

@@ -22,11 +22,10 @@ abstract class Held {
 
   private final LimiterTimer timer;
   private final Duration time;
-  private final Duration longest;
   private final Runnable whenDropped;
-  private final long beginNanos = System.nanoTime();
 
   // Guarded by this object.
+  private long untilNanos;
   private @Nullable Future<?> next;
   private boolean ended;
 
@@ -38,7 +37,7 @@ abstract class Held {
   Held(LimiterTimer timer, Duration time, Duration longest, Runnable whenDropped) {
     this.timer = timer;
     this.time = time;
-    this.longest = longest;
+    this.untilNanos = System.nanoTime() + longest.toNanos();
     this.whenDropped = whenDropped;
   }
 
@@ -55,7 +54,7 @@ abstract class Held {
   /** After a slow answer, too, a third of the time lies between the begins of two renewals. */
   private synchronized void schedule(long lastNanos) {
     long nowNanos = System.nanoTime();
-    if (!ended && nowNanos - beginNanos < longest.toNanos()) {
+    if (!ended && nowNanos - untilNanos < 0) {
       WeakReference<Held> self = new WeakReference<>(this);
       Runnable dropped = whenDropped;
       next =
@@ -85,6 +84,20 @@ abstract class Held {
                     reportLost();
                   }
                 });
+  }
+
+  /** It is renewed for this long from now on, unless it is not renewed any more. */
+  final synchronized void renewFor(Duration longer) {
+    untilNanos = System.nanoTime() + longer.toNanos();
+  }
+
+  /** How long it is held without a renewal. */
+  final Duration holdTime() {
+    return time;
+  }
+
+  final synchronized boolean isOver() {
+    return ended;
   }
 
   /** Stops the renewals. Returns whether it was held. */

@@ -40,14 +40,15 @@ import org.slf4j.LoggerFactory;
  * <p>A call that has its response while its method still runs, because a filter did not wait for
  * the method, keeps its permit until the method returns. The permit is not renewed any more.
  *
- * <p>The duplicate guard of a call whose method was never entered is always released: nothing was
- * submitted.
+ * <p>Only the end of the method ends the duplicate guard. The status of a response counts if it
+ * comes afterwards. The guard of a call whose method was never entered is always released: nothing
+ * was submitted.
  */
 @Internal
 public final class LimitedCall {
 
-  private static final Logger LOG = LoggerFactory.getLogger(LimitedCall.class);
-  private static final LogThrottle FAILURES = new LogThrottle();
+  static final Logger LOG = LoggerFactory.getLogger(LimitedCall.class);
+  static final LogThrottle FAILURES = new LogThrottle();
   private static final LogThrottle UNPAID = new LogThrottle();
 
   private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
@@ -97,6 +98,7 @@ public final class LimitedCall {
   private final LimitPlan plan;
   private final Verdict verdict;
   private final @Nullable LimitDeniedException denial;
+  private final @Nullable Renewals renewals; // if it completes
   private final boolean completes; // whether its completion makes a difference
   private final long turnNanos; // the System.nanoTime() until which it waits, if it completes
   private volatile @Nullable LimitedCall byResponse; // the call that the response completes
@@ -105,7 +107,7 @@ public final class LimitedCall {
   // Guarded by this object.
   private boolean taken;
   private boolean completed;
-  private boolean released;
+  private boolean streaming; // a stream of its method is read
   private Phase phase = Phase.WAITING;
   private int status = NO_STATUS; // of a response that did not wait for the method
   private Map<RuleStack, Integer> costs = Map.of();
@@ -120,23 +122,28 @@ public final class LimitedCall {
   private volatile @Nullable HeldGuard submission; // if it is claimed
 
   private LimitedCall(
-      LimitPlan plan, Verdict verdict, @Nullable LimitDeniedException denial, boolean completes) {
+      LimitPlan plan,
+      Verdict verdict,
+      @Nullable LimitDeniedException denial,
+      @Nullable Renewals renewals) {
     this.plan = plan;
     this.verdict = verdict;
     this.denial = denial;
-    this.completes = completes;
+    this.renewals = renewals;
+    this.completes = renewals != null;
     this.completed = !completes;
     this.turnNanos = completes ? System.nanoTime() + verdict.delay().toNanos() : 0;
   }
 
   /** A call that is charged nothing. */
   public static LimitedCall uncharged(LimitPlan plan) {
-    return new LimitedCall(plan, Verdict.free(plan.policy()), null, false);
+    return new LimitedCall(plan, Verdict.free(plan.policy()), null, null);
   }
 
   static LimitedCall admitted(
       LimitPlan plan, LimitRequest asked, Verdict verdict, LimitStore store, Renewals renewals) {
-    LimitedCall call = new LimitedCall(plan, verdict, null, plan.countsByCompletion());
+    LimitedCall call =
+        new LimitedCall(plan, verdict, null, plan.countsByCompletion() ? renewals : null);
     if (call.completes && plan.outcomes().decide()) {
       if (plan.outcomes().stream() != null) {
         call.streamed = StreamedCost.of(store, plan, asked, verdict);
@@ -158,7 +165,7 @@ public final class LimitedCall {
   /** A call that is denied, under the policy that denies it. */
   static LimitedCall denied(LimitPlan plan, Verdict verdict) {
     Verdict named = plan.named(verdict);
-    return new LimitedCall(plan, named, LimitDeniedException.of(named, plan.text(named)), false);
+    return new LimitedCall(plan, named, LimitDeniedException.of(named, plan.text(named)), null);
   }
 
   /** The gate has admitted a request: the guard may enter its method once. */
@@ -410,7 +417,7 @@ public final class LimitedCall {
       return DONE;
     }
     if (event instanceof Event.Answered answer) {
-      return answered(answer.status());
+      return answered(answer.status(), false);
     }
     if (event instanceof Event.Returned returned) {
       Map<RuleStack, Integer> actual =
@@ -443,7 +450,16 @@ public final class LimitedCall {
     if (before == NO_STATUS) {
       return hasResponse() ? DONE : over();
     }
-    return before == UNSEEN ? unseen() : answered(before);
+    return before == UNSEEN ? unseen() : answered(before, true);
+  }
+
+  /** A stream of the method is read from here on: until it ends, the method has not. */
+  public synchronized void streamBegins() {
+    streaming = true;
+  }
+
+  public synchronized void streamEnds() {
+    streaming = false;
   }
 
   private CompletionStage<Void> over() {
@@ -451,7 +467,7 @@ public final class LimitedCall {
     synchronized (this) {
       threw = phase == Phase.THREW;
     }
-    return answered(threw ? DuplicateGuard.Release.FAILURE : OK);
+    return answered(threw ? DuplicateGuard.Release.FAILURE : OK, false);
   }
 
   private synchronized boolean responds() {
@@ -493,24 +509,38 @@ public final class LimitedCall {
     return counted;
   }
 
-  private CompletionStage<Void> answered(int status) {
+  /**
+   * @param early whether the response came before the end of the method
+   */
+  private CompletionStage<Void> answered(int status, boolean early) {
     // Outside of the lock, since it is code of the application.
     Map<CountedAnswers, Boolean> counted = readsAnswer() ? counted(status) : Map.of();
     boolean release;
     Completion completion = null;
     synchronized (this) {
+      if (completed) {
+        return DONE;
+      }
       boolean threw = phase == Phase.THREW;
-      release = release(phase == Phase.WAITING || plan.release().after(status, threw));
-      if (!completed) {
-        if (phase == Phase.RUNNING) {
-          this.status = status;
-        } else {
-          completed = true;
-          completion = plan.outcomes().completion(status, threw, costs(), counted);
-        }
+      release = phase == Phase.WAITING || releases(status, early || streaming);
+      if (phase == Phase.RUNNING) {
+        this.status = status;
+      } else {
+        completed = true;
+        completion = plan.outcomes().completion(status, threw, costs(), counted);
       }
     }
-    return complete(completion, release);
+    return completion == null ? endPermits() : complete(completion, release);
+  }
+
+  /**
+   * Whether the end of the method releases the submission. Of a response that did not wait for it
+   * the status does not count: then an exception is a failure, and anything else is none.
+   */
+  private boolean releases(int status, boolean early) {
+    boolean threw = phase == Phase.THREW;
+    int end = !early ? status : threw ? DuplicateGuard.Release.FAILURE : OK;
+    return phase != Phase.RUNNING && plan.release().after(end, threw);
   }
 
   /** What the call has cost, as far as that is known; of a stream, what was sent. */
@@ -530,43 +560,26 @@ public final class LimitedCall {
       }
       completed = true;
       entered = phase != Phase.WAITING;
-      release = release(!entered);
+      release = !entered || releases(OK, true);
       actual = streamed == null || !streamed.hasBegun() ? Map.of() : costs();
     }
     return complete(CompletionPlan.unseen(entered, actual), release);
   }
 
-  /** Whether to release the submission now: at the first reason. */
-  private boolean release(boolean reason) {
-    boolean first = reason && !released;
-    released |= reason;
-    return first;
-  }
-
-  /**
-   * The only place that ends a call.
-   *
-   * @param completion null if it is reported already, or the method still runs
-   */
-  private CompletionStage<Void> complete(@Nullable Completion completion, boolean release) {
+  /** The permits are not renewed any more. */
+  private CompletionStage<Void> endPermits() {
     HeldPermits kept = permits;
     if (kept != null) {
       kept.over();
     }
-    CompletionStage<Void> guard =
-        release
-            ? attempt(
-                verdict.reservation()::release,
-                "A submission could not be released, so its repetition is denied until the window ends")
-            : DONE;
-    HeldGuard held = submission;
-    if (held != null && (release || completion != null) && held.end() && !release) {
-      guard =
-          attempt(
-              held::keep,
-              "A submission could not be kept, so its repetition is denied until the claim ends");
-    }
-    if (completion == null || !plan.outcomes().decide()) {
+    return DONE;
+  }
+
+  /** The only place that ends a call. */
+  private CompletionStage<Void> complete(Completion completion, boolean release) {
+    var unused = endPermits();
+    CompletionStage<Void> guard = release ? release() : keep();
+    if (!plan.outcomes().decide()) {
       return guard;
     }
     CompletionStage<Void> settled =
@@ -576,6 +589,27 @@ public final class LimitedCall {
             .thenCombine(guard, (units, submission) -> null);
     StreamedCost stream = streamed;
     return stream == null ? settled : settled.thenCombine(stream.settle(), (call, steps) -> null);
+  }
+
+  private CompletionStage<Void> release() {
+    Renewals ends = renewals;
+    HeldGuard held = submission;
+    if (held != null) {
+      held.end(); // it is free after its claim, also if that cannot be written
+    }
+    return ends == null
+        ? DONE
+        : ends.end(
+            verdict.reservation()::release,
+            held == null ? plan.guardTime() : held.holdTime(),
+            "A submission could not be released, so its repetition is denied until it is; that is tried again",
+            () -> {});
+  }
+
+  private CompletionStage<Void> keep() {
+    HeldGuard held = submission;
+    Renewals ends = renewals;
+    return held == null || ends == null ? DONE : held.keep(ends);
   }
 
   /** Changes what a call has taken. If that fails, the call goes on, and the loss is logged. */

@@ -13,7 +13,7 @@
  *      │                                         its turn or before its method is entered
  *      ├─ passGate() ──▶ RETURNED                of a method without a guard
  *      ▼ enter()
- *   RUNNING ──response comes first──▶ RUNNING    its permit stays until the method returns
+ *   RUNNING ──response comes first──▶ RUNNING    its permit and guard stay until the method returns
  *      │
  *      ├─▶ RETURNED ─┐
  *      │             ├─ response, or none to come ──▶ completed    by status, result, exception
@@ -23,11 +23,13 @@
  * </pre>
  *
  * <p>The names in capitals are the phases of a {@code LimitedCall}; whether it is denied, completed
- * or answered, and whether its duplicate guard is released, are flags beside them. A completion
+ * or answered, and whether a stream of its method is read, are flags beside them. A completion
  * settles the units once: an abandoned call gives up its place in a queue and gives back all units,
  * except those of other rules that count every call that arrives; one that ended unseen keeps them.
- * The duplicate guard is released once: if the method was never entered, or after a failure that
- * {@link io.limiter.micronaut.plan.DuplicateGuard.Release} names.
+ * The duplicate guard ends with the call: it is released if the method was never entered, or after
+ * a failure that {@link io.limiter.micronaut.plan.DuplicateGuard.Release} names, else kept. A
+ * response that came before the method had ended is none. That end is written until the store has
+ * it.
  *
  * @since 0.1.0
  */

@@ -166,11 +166,15 @@ final class PublisherGuard {
   private static Flux<Object> items(GuardedCall call, LimitedCall admitted, Publisher<?> method) {
     admitted.streams();
     StreamedCost cost = admitted.streamed();
+    Flux<Object> stream =
+        Flux.<Object>from(method)
+            .doOnSubscribe(reader -> admitted.streamBegins())
+            .doOnTerminate(admitted::streamEnds); // if its reader cancels, it may go on
     return cost == null
-        ? Flux.from(method)
+        ? stream
         : Flux.from(
             new WithheldItems(
-                method,
+                stream,
                 item -> {
                   CompletionStage<Boolean> taken = cost.take(item);
                   return taken == null ? null : call.back(taken);

@@ -16,6 +16,7 @@ import io.limiter.micronaut.plan.PlannedCharge.Cost;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.util.SupplierUtil;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -493,6 +494,11 @@ public final class LimitPlan {
   /** Whether the gate decides before security, so that security does not see denied requests. */
   public boolean beforeSecurity() {
     return method.beforeSecurity();
+  }
+
+  /** For how long a submission is a duplicate of an equal one; zero without a guard. */
+  public Duration guardTime() {
+    return charged.map(guard -> guard.stack().rules().get(0).window()).orElse(Duration.ZERO);
   }
 
   /** After which outcomes a submission may be made again. */

@@ -4,6 +4,7 @@ package io.limiter.micronaut.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.call.HeldSubmission.WrittenEnd;
 import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.context.ApplicationContext;
 import java.time.Duration;
@@ -12,10 +13,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** When a submission that is taken for three seconds is renewed. */
+/** When a submission that is taken for three seconds is renewed, and how its end is written. */
 class HeldSubmissionTest {
 
   private static final Duration CLAIM = Duration.ofSeconds(3);
@@ -82,5 +84,72 @@ class HeldSubmissionTest {
 
     assertThat(renewals.poll(CLAIM.toMillis() / 2, TimeUnit.MILLISECONDS)).isNull();
     assertThat(held.end()).isFalse();
+  }
+
+  private final AtomicInteger pending = new AtomicInteger();
+  private final AtomicInteger over = new AtomicInteger();
+  private final BlockingQueue<CompletableFuture<Long>> writes = new LinkedBlockingQueue<>();
+
+  private WrittenEnd end(Duration within) {
+    return new WrittenEnd(
+        context.getBean(LimiterTimer.class),
+        pending,
+        () -> {
+          CompletableFuture<Long> write = new CompletableFuture<>();
+          writes.add(write);
+          return write;
+        },
+        within,
+        "lost",
+        over::incrementAndGet);
+  }
+
+  private CompletableFuture<Long> write() throws InterruptedException {
+    CompletableFuture<Long> next = writes.poll(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    assertThat(next).as("a write").isNotNull();
+    return next;
+  }
+
+  private static void fail(CompletableFuture<Long> write) {
+    write.completeExceptionally(new IllegalStateException("away"));
+  }
+
+  @Test
+  void anEndIsWrittenWithGrowingPausesUntilTheStoreHasIt() throws Exception {
+    CompletionStage<Void> first = end(Duration.ofHours(1)).write();
+    CompletableFuture<Long> next = write();
+    for (int pause = 100; pause <= 800; pause *= 2) {
+      long fromNanos = System.nanoTime();
+      fail(next);
+      assertThat(first).as("does not wait for the others").isCompleted();
+      assertThat(pending).hasValue(1);
+      next = write();
+      assertThat(System.nanoTime() - fromNanos)
+          .isGreaterThanOrEqualTo(Duration.ofMillis(pause).toNanos());
+    }
+    next.complete(1L);
+    assertThat(pending).hasValue(0);
+    assertThat(over).hasValue(1);
+    assertThat(writes.poll(500, TimeUnit.MILLISECONDS)).isNull();
+  }
+
+  @Test
+  void anEndIsNotWrittenWhenItIsOfNoUseAnyMore() throws Exception {
+    var unused = end(Duration.ofMillis(250)).write();
+    fail(write());
+    fail(write());
+    assertThat(writes.poll(1, TimeUnit.SECONDS)).isNull();
+    assertThat(pending).hasValue(0);
+    assertThat(over).hasValue(1);
+  }
+
+  @Test
+  void tooManyEndsAreWrittenOnce() throws Exception {
+    pending.set(WrittenEnd.MOST);
+    var unused = end(Duration.ofHours(1)).write();
+    fail(write());
+    assertThat(writes.poll(500, TimeUnit.MILLISECONDS)).isNull();
+    assertThat(pending).hasValue(WrittenEnd.MOST);
+    assertThat(over).hasValue(1);
   }
 }
