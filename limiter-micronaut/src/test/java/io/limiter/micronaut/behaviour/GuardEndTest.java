@@ -62,7 +62,7 @@ class GuardEndTest {
   private static final String SPEC = "GuardEndTest";
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final Duration TIMEOUT = Duration.ofMillis(300);
-  private static final Duration CLAIM = Duration.ofSeconds(2);
+  private static final Duration CLAIM = Duration.ofSeconds(4);
   private static final Duration LONGER_THAN_THE_CLAIM = CLAIM.plusSeconds(1);
   private static final long ALMOST_AN_HOUR = Duration.ofMinutes(59).toMillis();
 
@@ -74,12 +74,15 @@ class GuardEndTest {
       duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
   @interface Plain {}
 
-  /** For an hour, claimed for two seconds at a time. */
+  /**
+   * For an hour, claimed for four seconds at a time: longer than a fault and the new connection
+   * take.
+   */
   @Retention(RetentionPolicy.RUNTIME)
   @RateLimiter(
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 1, timeUnit = TimeUnit.HOURS),
-      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, claim = "2s"))
+      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, claim = "4s"))
   @interface Claimed {}
 
   /** Each method runs until the test ends it. */
@@ -279,14 +282,19 @@ class GuardEndTest {
   }
 
   static Stream<Arguments> timeouts() {
-    return Stream.of("old", "new", "uncancelled")
+    return Stream.of("plain", "claimed")
         .flatMap(
-            filter ->
-                Stream.of("plain", "claimed")
-                    .flatMap(
-                        guard ->
-                            Stream.of("string", "stage", "mono", "flux")
-                                .map(kind -> arguments(filter + "/" + guard + "/" + kind))));
+            guard ->
+                Stream.of(
+                    "old/" + guard + "/string",
+                    "old/" + guard + "/stage",
+                    "old/" + guard + "/mono",
+                    "old/" + guard + "/flux",
+                    "new/" + guard + "/string",
+                    "new/" + guard + "/mono",
+                    "uncancelled/" + guard + "/string",
+                    "uncancelled/" + guard + "/mono"))
+        .map(Arguments::arguments);
   }
 
   @ParameterizedTest
