@@ -23,7 +23,7 @@ final class Holding {
     HELD,
     /** It is known how the submission ends, and the store is to know it too. */
     ENDING,
-    /** The store knows the end, or cannot be told. */
+    /** The store has the end, or can no longer get it. */
     OVER
   }
 
@@ -77,7 +77,7 @@ final class Holding {
   /** Whether the method has ended, or will never begin. */
   boolean ended;
 
-  /** Whether the store has said that the claim is lost: it has expired, or was removed. */
+  /** Whether a reply of the store shows that the claim is lost: it has expired, or was removed. */
   boolean lost;
 
   /** How it ends; null as long as that is not known. */
@@ -118,7 +118,7 @@ final class Holding {
   void claimed(boolean own, long now) {
     if (!own) {
       phase = Phase.OVER;
-    } else if (ended) { // nobody waits for it any more
+    } else if (ended) { // its call is over
       begin(End.RELEASE, now);
     } else {
       phase = Phase.HELD;
@@ -179,7 +179,7 @@ final class Holding {
     end = how;
     failedWrites = 0;
     writeAt = now;
-    // A claim that is to be released needs nobody after its time. An end is of no use after its
+    // A claim that is to be released ends by itself after its time. An end is of no use after its
     // own.
     giveUpAt = how.isKept() ? now + times.retain() : heldUntil;
   }
@@ -240,7 +240,8 @@ final class Holding {
       heldUntil = Math.max(heldUntil, sentAt + times.claim());
     } else if (phase == Phase.HELD) {
       lose();
-    } else if (isRenewed()) { // an end whose reply was lost may have replaced the claim: it tells
+    } else if (isRenewed()) {
+      // An end whose reply was lost may have replaced the claim: to write it again shows that.
       writeAt = sentAt;
       renewAt = giveUpAt;
     }

@@ -33,7 +33,7 @@ final class Submissions {
     RELEASED,
     /** The claim was lost before its end: its submission may have run, or run, twice. */
     LOST,
-    /** The store could not be told until the end was of no use any more. */
+    /** The store did not take the end until it was of no use any more. */
     GIVEN_UP
   }
 
@@ -233,7 +233,7 @@ final class Submissions {
         } else if (command == Holding.Command.END && end != null) {
           write(current, end);
         } else {
-          // A claim that nobody uses is free after its time.
+          // An unused claim is free after its time.
           listener.over(isKept ? Outcome.GIVEN_UP : Outcome.RELEASED);
           return;
         }
@@ -288,7 +288,7 @@ final class Submissions {
       return switch (kept) {
         case KEPT -> end.isKept() ? Outcome.KEPT : Outcome.RELEASED;
         case AS_DONE -> Outcome.NO_ROOM;
-        // A claim that nobody uses is free whichever way it ends.
+        // An unused claim is free whichever way it ends.
         case LOST -> end.isKept() ? Outcome.LOST : Outcome.RELEASED;
       };
     }

@@ -118,7 +118,7 @@ final class Waiting {
       }
     }
 
-    /** Nobody asks any more once all have left. */
+    /** No claim is sent once all have left. */
     private void ask() {
       if (waiters().isEmpty()) {
         return;

@@ -252,7 +252,7 @@ class LostEndsTest {
     second.awaited("key", Found.Kind.ANSWERED);
   }
 
-  /** What the store has lost cannot be promised. The method that runs is told. */
+  /** What the store has lost cannot be promised; the claim of the method that runs ends as lost. */
   @Test
   @DisplayName("a Redis that starts empty loses claims, and a late end changes nothing")
   void aLostClaimIsNotRevived() {

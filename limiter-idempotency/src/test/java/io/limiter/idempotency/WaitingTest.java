@@ -127,7 +127,7 @@ class WaitingTest {
     assertThat(repeated.join().found().kind()).isEqualTo(Found.Kind.RUNNING);
     first.end(End.RELEASE);
     assertNobodyWaits();
-    assertThat(store.claims).as("nobody asks any more").hasSize(7);
+    assertThat(store.claims).as("no claim is sent any more").hasSize(7);
   }
 
   /** One runs, and the next waits for it. */
