@@ -536,6 +536,13 @@ final class SettingsTable {
     route(kind, "dear");
     row(
         kind,
+        "limiter.headers.retry-after-jitter",
+        1,
+        s -> longestWait(s, "/articles") > 60 ? "longer than the window" : "as the window has it",
+        "longer than the window",
+        "as the window has it");
+    row(
+        kind,
         "limiter.block.addresses",
         List.of("198.51.100.2", "198.51.100.4/31"),
         s ->
@@ -716,13 +723,6 @@ final class SettingsTable {
         s -> last(s, 11, "/articles").field("Retry-After").isEmpty() ? "none" : "sent",
         "none",
         "sent");
-    row(
-        kind,
-        "limiter.headers.retry-after-jitter",
-        1,
-        s -> longestWait(s, "/articles") > 60 ? "longer than the window" : "as the window has it",
-        "longer than the window",
-        "as the window has it");
     row(
         kind,
         "limiter.health.enabled",
