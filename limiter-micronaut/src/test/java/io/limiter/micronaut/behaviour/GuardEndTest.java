@@ -44,6 +44,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -57,6 +58,7 @@ import reactor.core.publisher.Mono;
 /**
  * Only the end of the method ends its duplicate guard, and that end is written until it is kept.
  */
+@Tag("matrix")
 class GuardEndTest {
 
   private static final String SPEC = "GuardEndTest";
