@@ -30,6 +30,7 @@ import io.lettuce.core.masterreplica.MasterReplica;
 import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
+import io.lettuce.core.resource.EpollProvider;
 import io.lettuce.core.resource.EventLoopGroupProvider;
 import io.lettuce.core.resource.NettyCustomizer;
 import io.limiter.core.DecidedBy;
@@ -885,7 +886,7 @@ class LettuceClientsComparedTest {
                         .build())
                 .tcpUserTimeout(
                     SocketOptions.TcpUserTimeoutOptions.builder()
-                        .enable()
+                        .enable(EpollProvider.isAvailable()) // else Lettuce 6 ignores it, 7 fails
                         .tcpUserTimeout(Duration.ofSeconds(3))
                         .build())
                 .build())

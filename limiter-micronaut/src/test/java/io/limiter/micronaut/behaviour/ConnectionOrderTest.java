@@ -118,9 +118,6 @@ class ConnectionOrderTest {
       this.seen = seen;
     }
 
-    @OnOpen
-    void open() {}
-
     @OnError
     void error(Throwable failure) {
       Throwable cause = failure.getCause() == null ? failure : failure.getCause();
@@ -139,6 +136,9 @@ class ConnectionOrderTest {
       super(seen);
     }
 
+    @OnOpen
+    void open() {}
+
     @OnMessage
     @RateLimiter(subject = "#{text}", rules = @RateRule(count = 1, time = 60))
     Mono<String> message(String text) {
@@ -153,6 +153,9 @@ class ConnectionOrderTest {
     FluxSocket(Seen seen) {
       super(seen);
     }
+
+    @OnOpen
+    void open() {}
 
     @OnMessage
     @RateLimiter(subject = "#{text}", rules = @RateRule(count = 1, time = 60))
@@ -169,6 +172,9 @@ class ConnectionOrderTest {
       super(seen);
     }
 
+    @OnOpen
+    void open() {}
+
     @OnMessage
     @RateLimiter(subject = "#{text}", rules = @RateRule(count = 1, time = 60))
     CompletionStage<String> message(String text) {
@@ -184,6 +190,9 @@ class ConnectionOrderTest {
     SyncSocket(Seen seen) {
       super(seen);
     }
+
+    @OnOpen
+    void open() {}
 
     @OnMessage
     @RateLimiter(subject = "#{text}", rules = @RateRule(count = 1, time = 60))

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.limiter.core.Policy;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.testing.RecordedLog;
+import io.limiter.micronaut.testing.MicronautVersion;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.ApplicationContextBuilder;
@@ -76,7 +77,9 @@ class UnknownSettingsTest {
                         .overrideConfigLocations("file:" + directory)
                         .environments("staging")
                         .bootstrapEnvironment(file.startsWith("bootstrap"))))
-        .hasMessageContaining(MISTAKE.formatted(" in " + file.replace("strap.yml", "strap")));
+        .hasMessageContaining(
+            MISTAKE.formatted(
+                " in " + MicronautVersion.either(file.replace("strap.yml", "strap"), file)));
   }
 
   @Test
@@ -85,7 +88,8 @@ class UnknownSettingsTest {
     System.setProperty(Environment.PROPERTY_SOURCES_KEY, file.toString());
     try {
       assertThat(stopping(context -> context))
-          .hasMessageContaining(MISTAKE.formatted(" in " + file));
+          .hasMessageContaining(
+              MISTAKE.formatted(" in " + MicronautVersion.either("", "file:") + file));
     } finally {
       System.clearProperty(Environment.PROPERTY_SOURCES_KEY);
     }
