@@ -100,6 +100,8 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     builder.allowBlockingCallsInside(
         "com.fasterxml.jackson.databind.deser.DeserializerCache",
         "_createAndCacheValueDeserializer");
+    builder.allowBlockingCallsInside(
+        "tools.jackson.databind.deser.DeserializerCache", "_createAndCacheValueDeserializer");
     builder.blockingMethodCallback(method -> SEEN.add(new Blocked(method, Thread.currentThread())));
   }
 }
