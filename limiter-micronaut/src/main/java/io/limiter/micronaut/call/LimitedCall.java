@@ -453,6 +453,11 @@ public final class LimitedCall {
     return before == UNSEEN ? unseen() : answered(before, true);
   }
 
+  /** Whether equal calls are duplicates of it. */
+  public boolean hasGuard() {
+    return !plan.guardTime().isZero();
+  }
+
   /** A stream of the method is read from here on: until it ends, the method has not. */
   public synchronized void streamBegins() {
     streaming = true;

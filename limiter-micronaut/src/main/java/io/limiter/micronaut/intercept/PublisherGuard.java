@@ -166,10 +166,13 @@ final class PublisherGuard {
   private static Flux<Object> items(GuardedCall call, LimitedCall admitted, Publisher<?> method) {
     admitted.streams();
     StreamedCost cost = admitted.streamed();
-    Flux<Object> stream =
-        Flux.<Object>from(method)
-            .doOnSubscribe(reader -> admitted.streamBegins())
-            .doOnTerminate(admitted::streamEnds); // if its reader cancels, it may go on
+    Flux<Object> stream = Flux.from(method);
+    if (admitted.hasGuard()) {
+      stream =
+          stream
+              .doOnSubscribe(reader -> admitted.streamBegins())
+              .doOnTerminate(admitted::streamEnds); // if its reader cancels, it may go on
+    }
     return cost == null
         ? stream
         : Flux.from(
