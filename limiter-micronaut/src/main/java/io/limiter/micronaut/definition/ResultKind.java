@@ -3,8 +3,11 @@ package io.limiter.micronaut.definition;
 
 import io.micronaut.core.annotation.AnnotationMetadata;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.type.Argument;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a method returns, through every wrapper around it. Whatever depends on the end of a call, or
@@ -104,6 +107,33 @@ public enum ResultKind {
     /** Its text in messages. */
     default String description() {
       return name() + argument().map(inner -> "<" + inner.description() + ">").orElse("");
+    }
+  }
+
+  /** A type at run time. */
+  @Internal
+  public record OfArgument(Argument<?> type) implements Type {
+
+    @Override
+    public String name() {
+      return type.getType().getName();
+    }
+
+    @Override
+    public boolean is(Set<String> names) {
+      return is(type.getType(), names);
+    }
+
+    private static boolean is(@Nullable Class<?> type, Set<String> names) {
+      return type != null
+          && (names.contains(type.getName())
+              || is(type.getSuperclass(), names)
+              || Stream.of(type.getInterfaces()).anyMatch(implemented -> is(implemented, names)));
+    }
+
+    @Override
+    public Optional<OfArgument> argument() {
+      return type.getFirstTypeVariable().map(OfArgument::new);
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.io.Writable;
 import io.micronaut.core.io.buffer.ByteBuffer;
 import io.micronaut.core.type.Argument;
@@ -39,7 +40,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <T> the type of the body
  */
-final class EncodedBody<T> implements ResponseBodyWriter<T> {
+@Internal
+public final class EncodedBody<T> implements ResponseBodyWriter<T> {
 
   /** What is known about a body before the server writes it. */
   enum Encoding {
@@ -138,10 +140,20 @@ final class EncodedBody<T> implements ResponseBodyWriter<T> {
   }
 
   /**
-   * The bytes that the server will write as the body of a response, which was {@linkplain #encode
-   * encoded} before; empty if the body cannot be held in memory.
+   * The bytes that the server will write as the body of a response. It encodes the body now, and
+   * the server gets these bytes. Empty if the body cannot be encoded, or is produced while it is
+   * written.
    */
-  static Optional<byte[]> bytes(HttpRequest<?> request, MutableHttpResponse<?> response) {
+  public static Optional<byte[]> bytes(
+      HttpRequest<?> request,
+      MutableHttpResponse<?> response,
+      Optional<MessageBodyHandlerRegistry> writers) {
+    return encode(request, response, writers, true, null) == Encoding.FAILED
+        ? Optional.empty()
+        : bytes(request, response);
+  }
+
+  private static Optional<byte[]> bytes(HttpRequest<?> request, MutableHttpResponse<?> response) {
     Object body = response.body();
     if (body == null) {
       return Optional.of(new byte[0]);
@@ -163,7 +175,7 @@ final class EncodedBody<T> implements ResponseBodyWriter<T> {
   }
 
   /** The type of the body that the server will write. */
-  static MediaType mediaType(HttpRequest<?> request, MutableHttpResponse<?> response) {
+  public static MediaType mediaType(HttpRequest<?> request, MutableHttpResponse<?> response) {
     return mediaType(request, response, RouteAttributes.getRouteInfo(response).orElse(null));
   }
 

@@ -478,7 +478,7 @@ final class Replays {
   }
 
   private StoredAnswer stored(HttpRequest<?> request, MutableHttpResponse<?> response) {
-    Optional<byte[]> body = EncodedBody.bytes(request, response);
+    Optional<byte[]> body = EncodedBody.bytes(request, response, writers);
     if (body.isEmpty() || body.get().length > idempotency.maxAnswer()) {
       reportUnkept(request, body);
       return StoredAnswer.withoutBody(response.code());

@@ -199,8 +199,8 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
     }
 
     @Override
-    public ResultType resultType() {
-      return new ResultType(method.getReturnType().asArgument());
+    public ResultKind.Type resultType() {
+      return new ResultKind.OfArgument(method.getReturnType().asArgument());
     }
 
     @Override
@@ -214,32 +214,6 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
           Arrays.stream(method.getArguments())
               .<Parameter>map(argument -> new BeanParameter(source, method, argument))
               .toList());
-    }
-  }
-
-  /** The type of what it returns. */
-  private record ResultType(Argument<?> argumentType) implements ResultKind.Type {
-
-    @Override
-    public String name() {
-      return argumentType.getType().getName();
-    }
-
-    @Override
-    public boolean is(Set<String> names) {
-      return is(argumentType.getType(), names);
-    }
-
-    private static boolean is(@Nullable Class<?> type, Set<String> names) {
-      return type != null
-          && (names.contains(type.getName())
-              || is(type.getSuperclass(), names)
-              || Stream.of(type.getInterfaces()).anyMatch(implemented -> is(implemented, names)));
-    }
-
-    @Override
-    public Optional<ResultType> argument() {
-      return argumentType.getFirstTypeVariable().map(ResultType::new);
     }
   }
 

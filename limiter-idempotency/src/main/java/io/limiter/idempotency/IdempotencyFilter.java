@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.idempotency;
+
+import io.limiter.core.StateKey;
+import io.limiter.core.StoreException;
+import io.limiter.core.Subject;
+import io.limiter.core.util.LogThrottle;
+import io.limiter.idempotency.Holding.Times;
+import io.limiter.idempotency.SubmissionService.Result;
+import io.limiter.idempotency.Submissions.Attempt;
+import io.limiter.idempotency.Submissions.Held;
+import io.limiter.idempotency.Submissions.Request;
+import io.limiter.micronaut.call.LimitedCall;
+import io.limiter.micronaut.denial.Rejections;
+import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
+import io.limiter.micronaut.http.EncodedBody;
+import io.limiter.micronaut.http.GateFilter;
+import io.limiter.micronaut.subject.RequestSubjects;
+import io.limiter.micronaut.thread.CallerThreads;
+import io.limiter.micronaut.thread.CallerThreads.CallContext;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.core.annotation.Order;
+import io.micronaut.core.order.Ordered;
+import io.micronaut.http.HttpHeaders;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.HttpRequestWrapper;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.HttpStatus;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.ServerHttpRequest;
+import io.micronaut.http.annotation.RequestFilter;
+import io.micronaut.http.annotation.ResponseFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.body.ByteBody;
+import io.micronaut.http.body.CloseableByteBody;
+import io.micronaut.http.body.MessageBodyHandlerRegistry;
+import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
+import io.micronaut.http.filter.ConditionalFilter;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.publisher.Flux;
+
+/**
+ * Claims the key of a request behind security and before the gate decides, and reads the body only
+ * of a request that the gate admits, or whose key is known. Responses are kept and repeated by the
+ * outermost response filter, so that each is what a client got, and no other filter sees it twice.
+ *
+ * <p>All steps run on the event loop of the request, or where Micronaut runs filters; none waits.
+ */
+@ServerFilter(patterns = ServerFilter.MATCH_ALL_PATTERN, appendContextPath = false)
+final class IdempotencyFilter
+    implements ConditionalFilter, ApplicationEventListener<HttpRequestTerminatedEvent> {
+
+  /** Behind security, before {@link GateFilter#ORDER}. */
+  static final int ORDER = GateFilter.ORDER - 10;
+
+  /** Behind the gate. */
+  static final int ORDER_ADMITTED = GateFilter.ORDER + 10;
+
+  static final String UNAVAILABLE = "idempotency_unavailable";
+
+  private static final Logger LOG = LoggerFactory.getLogger(IdempotencyFilter.class);
+
+  /** An attribute of a request: as it came, whatever filters have made of it. */
+  private static final String RECEIVED = "io.limiter.idempotency.received";
+
+  private static final CompletionStage<Optional<MutableHttpResponse<?>>> PROCEED =
+      CompletableFuture.completedFuture(Optional.empty());
+
+  /** Seconds after which a client may ask again for a response that was not there in time. */
+  private static final String RETRY_AFTER = "1";
+
+  private static final byte[] TOO_LARGE = {};
+
+  private final IdempotentRoutes routes;
+  private final IdempotencyConfiguration settings;
+  private final SubmissionService submissions;
+  private final RequestSubjects subjects;
+  private final Rejections rejections;
+  private final CallerThreads threads;
+  private final Optional<MessageBodyHandlerRegistry> writers;
+  private final RecentDenials denials = new RecentDenials(System::nanoTime);
+  private final LogThrottle failures = new LogThrottle();
+  private final LogThrottle unkept = new LogThrottle();
+
+  IdempotencyFilter(
+      IdempotentRoutes routes,
+      IdempotencyConfiguration settings,
+      SubmissionService submissions,
+      RequestSubjects subjects,
+      Rejections rejections,
+      CallerThreads threads,
+      Optional<MessageBodyHandlerRegistry> writers) {
+    this.routes = routes;
+    this.settings = settings;
+    this.submissions = submissions;
+    this.subjects = subjects;
+    this.rejections = rejections;
+    this.threads = threads;
+    this.writers = writers;
+  }
+
+  @Override
+  public boolean isEnabled(HttpRequest<?> request) {
+    return routes.of(request) != null;
+  }
+
+  /** Before all other filters: one of them may pass another request on. */
+  @RequestFilter
+  @Order(Ordered.HIGHEST_PRECEDENCE)
+  void received(HttpRequest<?> request) {
+    request.setAttribute(RECEIVED, request);
+  }
+
+  @RequestFilter
+  @Order(ORDER)
+  CompletionStage<Optional<MutableHttpResponse<?>>> arrived(HttpRequest<?> request) {
+    Terms terms = routes.of(request);
+    if (terms == null) {
+      return PROCEED;
+    }
+    String key;
+    Subject owner;
+    try {
+      Optional<String> sent = IdempotencyKey.of(request);
+      if (sent.isEmpty()) {
+        return terms.required()
+            ? rejected(request, HttpStatus.BAD_REQUEST, "idempotency_key_missing")
+            : PROCEED;
+      }
+      key = sent.get();
+      owner = subjects.resolve(terms.owner(), request);
+    } catch (IdempotencyKey.MalformedException malformed) {
+      return rejected(request, HttpStatus.BAD_REQUEST, "idempotency_key_malformed");
+    } catch (MissingSubjectException anonymous) {
+      return rejected(request, HttpStatus.BAD_REQUEST, "idempotency_key_anonymous");
+    }
+    if (hasParts(request)) { // each time its parts are separated by other bytes
+      return rejected(
+          request, HttpStatus.UNSUPPORTED_MEDIA_TYPE, "idempotent_request_multipart");
+    }
+    if (request.getContentLength() > settings.maxBody()) {
+      return tooLarge(request);
+    }
+    StateKey name = SubmissionService.key(owner, terms.scope(), key);
+    byte[] head =
+        submissions
+            .fingerprints()
+            .head(name, request.getMethodName(), request.getUri().toASCIIString());
+    KeyedRequest call =
+        new KeyedRequest(
+            terms,
+            new Request(
+                name,
+                head,
+                Entry.NONE,
+                Times.of(terms.claim(), terms.retain(), settings.longestRun()),
+                terms.scope()));
+    call.attachTo(request);
+    if (terms.limitsFirst()) {
+      return PROCEED;
+    }
+    return denials.has(name.tag()) ? look(request, call) : claim(request, call);
+  }
+
+  private static boolean hasParts(HttpRequest<?> request) {
+    return request.getContentType().filter(type -> type.getType().equals("multipart")).isPresent();
+  }
+
+  /** The gate has admitted the request. */
+  @RequestFilter
+  @Order(ORDER_ADMITTED)
+  CompletionStage<Optional<MutableHttpResponse<?>>> admitted(HttpRequest<?> request) {
+    KeyedRequest call = KeyedRequest.of(request).orElse(null);
+    if (call == null) {
+      return PROCEED;
+    }
+    return call.isClaimed()
+        ? begin(request, call)
+        : claim(request, call)
+            .thenCompose(
+                answer ->
+                    answer.isPresent()
+                        ? CompletableFuture.completedFuture(answer)
+                        : begin(request, call));
+  }
+
+  /** Reads the body of a request whose submission is claimed. */
+  private CompletionStage<Optional<MutableHttpResponse<?>>> begin(
+      HttpRequest<?> request, KeyedRequest call) {
+    return digest(request, call)
+        .thenCompose(
+            digest -> {
+              if (digest == TOO_LARGE) { // the end of the response frees the key
+                return tooLarge(request);
+              }
+              call.bodyRead(digest);
+              return call.terms().seesMethod() || call.enter()
+                  ? PROCEED
+                  : rejected(request, HttpStatus.SERVICE_UNAVAILABLE, UNAVAILABLE);
+            });
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> claim(
+      HttpRequest<?> request, KeyedRequest call) {
+    return onThread(
+        request,
+        call,
+        submissions.claim(call.request(), call.terms().maxWait()),
+        attempt -> found(request, call, attempt));
+  }
+
+  /**
+   * Looks for a key without claiming it, where the limits have denied the caller recently: they
+   * decide first then, so that a caller that is denied again costs one read.
+   */
+  private CompletionStage<Optional<MutableHttpResponse<?>>> look(
+      HttpRequest<?> request, KeyedRequest call) {
+    return onThread(
+        request,
+        call,
+        submissions.look(call.request()),
+        found ->
+            switch (found.kind()) {
+              case ABSENT -> PROCEED;
+              case RUNNING -> claim(request, call);
+              default -> found(request, call, new Attempt(found, null));
+            });
+  }
+
+  private <T> CompletionStage<Optional<MutableHttpResponse<?>>> onThread(
+      HttpRequest<?> request,
+      KeyedRequest call,
+      CompletionStage<T> asked,
+      Function<T, CompletionStage<Optional<MutableHttpResponse<?>>>> next) {
+    return threads
+        .back(
+            asked.handle((found, failure) -> new Reply<>(found, failure)),
+            Optional.of(request),
+            CallContext.current())
+        .thenCompose(
+            reply ->
+                reply.failure() == null
+                    ? next.apply(reply.found())
+                    : withoutStore(request, call, reply.failure()));
+  }
+
+  private record Reply<T>(T found, @Nullable Throwable failure) {}
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> withoutStore(
+      HttpRequest<?> request, KeyedRequest call, Throwable failure) {
+    Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+    if (!(cause instanceof StoreException)) {
+      return CompletableFuture.failedFuture(failure);
+    }
+    failures.report(
+        LOG,
+        "Requests with an Idempotency-Key are answered 503, since the store does not answer",
+        cause);
+    report(call, Result.UNAVAILABLE);
+    return rejected(request, HttpStatus.SERVICE_UNAVAILABLE, UNAVAILABLE);
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> found(
+      HttpRequest<?> request, KeyedRequest call, Attempt attempt) {
+    if (attempt.held() != null) {
+      report(call, Result.FIRST);
+      call.claimed(attempt.held());
+      return PROCEED;
+    }
+    Found found = attempt.found();
+    return switch (found.kind()) {
+      case DIFFERENT -> different(request, call);
+      case RUNNING -> {
+        report(call, Result.RUNNING);
+        MutableHttpResponse<?> inUse =
+            rejections.submission(request, HttpStatus.CONFLICT, "idempotency_key_in_use");
+        yield CompletableFuture.completedFuture(
+            Optional.of(inUse.header(HttpHeaders.RETRY_AFTER, RETRY_AFTER)));
+      }
+      default ->
+          digest(request, call)
+              .thenCompose(
+                  digest ->
+                      digest == TOO_LARGE || found.differsFrom(digest)
+                          ? different(request, call)
+                          : repeat(request, call, found));
+    };
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> different(
+      HttpRequest<?> request, KeyedRequest call) {
+    report(call, Result.DIFFERENT);
+    return rejected(request, HttpStatus.UNPROCESSABLE_ENTITY, "idempotency_key_reused");
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> repeat(
+      HttpRequest<?> request, KeyedRequest call, Found found) {
+    if (found.kind() == Found.Kind.ANSWERED) {
+      Optional<StoredAnswer> stored =
+          submissions.open(call.request().key(), found.answer()).flatMap(StoredAnswer::read);
+      if (stored.isPresent()) {
+        report(call, Result.REPLAYED);
+        call.repeat(stored.get());
+        // The outermost filter writes it: the others see a response without a body.
+        return CompletableFuture.completedFuture(
+            Optional.of(
+                HttpResponse.status(
+                    stored.get().status(), HttpStatus.getDefaultReason(stored.get().status()))));
+      }
+      report(call, Result.UNREADABLE);
+    } else {
+      report(call, Result.DONE);
+    }
+    return rejected(request, HttpStatus.CONFLICT, "idempotent_answer_unavailable");
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> tooLarge(HttpRequest<?> request) {
+    return rejected(
+        request, HttpStatus.REQUEST_ENTITY_TOO_LARGE, "idempotent_request_too_large");
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> rejected(
+      HttpRequest<?> request, HttpStatus status, String code) {
+    return CompletableFuture.completedFuture(
+        Optional.of(rejections.submission(request, status, code)));
+  }
+
+  private void report(KeyedRequest call, Result result) {
+    submissions.report(call.terms().scope(), result);
+  }
+
+  /**
+   * The fingerprint of the body, which the route reads afterwards; {@link #TOO_LARGE} if it is too
+   * long to be compared.
+   */
+  private CompletionStage<byte[]> digest(HttpRequest<?> request, KeyedRequest call) {
+    HttpRequest<?> received =
+        request.getAttribute(RECEIVED).orElse(null) instanceof HttpRequest<?> first
+            ? first
+            : request;
+    while (received instanceof HttpRequestWrapper<?> wrapper) {
+      received = wrapper.getDelegate();
+    }
+    if (!(received instanceof ServerHttpRequest<?> server)) {
+      return CompletableFuture.failedFuture(
+          new IllegalStateException(
+              "%s shows no bytes of a request, so requests with an Idempotency-Key cannot be compared on this server"
+                  .formatted(received.getClass().getName())));
+    }
+    Fingerprints.Code code = submissions.fingerprints().body(call.request().key());
+    int[] length = {0};
+    CloseableByteBody copy = server.byteBody().split(ByteBody.SplitBackpressureMode.FASTEST);
+    CompletableFuture<byte[]> digest =
+        Flux.from(copy.toByteArrayPublisher())
+            .takeUntil(
+                bytes -> {
+                  length[0] += bytes.length;
+                  code.update(bytes);
+                  return length[0] > settings.maxBody();
+                })
+            .then()
+            .toFuture()
+            .thenApply(all -> length[0] > settings.maxBody() ? TOO_LARGE : code.end());
+    return threads.back(digest, Optional.of(request), CallContext.current());
+  }
+
+  /** The outermost filter, which has the response that the client gets. */
+  @ResponseFilter
+  @Order(Ordered.HIGHEST_PRECEDENCE)
+  void answered(HttpRequest<?> request, MutableHttpResponse<?> response) {
+    KeyedRequest call = KeyedRequest.of(request).orElse(null);
+    if (call == null) {
+      return;
+    }
+    StoredAnswer repeated = call.repeated();
+    if (repeated != null) {
+      repeated.writeTo(response);
+      return;
+    }
+    if (isDenied(request, call) && !call.terms().seesMethod()) {
+      call.threw(); // by a limit around the method, which has not begun
+    }
+    Held held = call.answered();
+    if (held != null) {
+      keep(held, call, request, response);
+    }
+  }
+
+  private boolean isDenied(HttpRequest<?> request, KeyedRequest call) {
+    Optional<LimitedCall> denied = LimitedCall.of(request).filter(LimitedCall::isDenied);
+    denied
+        .flatMap(known -> known.verdict().retryAfter())
+        .ifPresent(time -> denials.add(call.request().key().tag(), time));
+    return denied.isPresent();
+  }
+
+  private void keep(
+      Held held, KeyedRequest call, HttpRequest<?> request, MutableHttpResponse<?> response) {
+    if (!call.terms().repeats()) {
+      held.end(End.DONE);
+      return;
+    }
+    Optional<byte[]> body;
+    try {
+      body = EncodedBody.bytes(request, response, writers);
+    } catch (RuntimeException broken) { // the server reports it, and responds with 500
+      body = Optional.empty();
+    }
+    if (body.isEmpty() || body.get().length > settings.maxAnswer()) {
+      reportUnkept(call, body);
+      report(call, Result.NO_ROOM);
+      held.end(End.DONE);
+      return;
+    }
+    StoredAnswer answer =
+        StoredAnswer.of(
+            response,
+            body.get(),
+            EncodedBody.mediaType(request, response).toString(),
+            settings.withoutHeaders());
+    submissions.end(held, call.request().key(), answer.bytes());
+  }
+
+  private void reportUnkept(KeyedRequest call, Optional<byte[]> body) {
+    if (unkept.count() > 0) {
+      LOG.warn(
+          "The response of {} is not kept, so a repetition is answered 409: {}",
+          call.terms().scope(),
+          body.isEmpty()
+              ? "it is a stream or a file, or cannot be encoded"
+              : "it has %s bytes, more than %s.max-answer = %s"
+                  .formatted(
+                      body.get().length, IdempotencyConfiguration.PREFIX, settings.maxAnswer()));
+    }
+  }
+
+  /** Micronaut publishes the event once a response is written or cannot be written any more. */
+  @Override
+  public void onApplicationEvent(HttpRequestTerminatedEvent ended) {
+    KeyedRequest.of(ended.getSource()).ifPresent(KeyedRequest::over);
+  }
+}

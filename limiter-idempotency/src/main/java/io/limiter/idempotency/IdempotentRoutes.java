@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.idempotency;
+
+import io.limiter.idempotency.IdempotencyConfiguration.RouteSettings;
+import io.limiter.micronaut.annotation.Anonymous;
+import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.definition.ResultKind;
+import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.PlanRegistry;
+import io.limiter.micronaut.subject.SubjectSource;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.context.event.StartupEvent;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.context.processor.ExecutableMethodProcessor;
+import io.micronaut.core.annotation.AnnotationValue;
+import io.micronaut.core.annotation.Order;
+import io.micronaut.core.convert.ConversionService;
+import io.micronaut.core.order.Ordered;
+import io.micronaut.core.reflect.ClassUtils;
+import io.micronaut.core.util.AntPathMatcher;
+import io.micronaut.core.util.PathMatcher;
+import io.micronaut.core.util.StringUtils;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.HttpMethodMapping;
+import io.micronaut.http.annotation.ResponseFilter;
+import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.context.ServerContextPathProvider;
+import io.micronaut.http.filter.HttpServerFilter;
+import io.micronaut.inject.BeanDefinition;
+import io.micronaut.inject.ExecutableMethod;
+import io.micronaut.inject.qualifiers.Qualifiers;
+import io.micronaut.web.router.MethodBasedRouteMatch;
+import io.micronaut.web.router.RouteAttributes;
+import io.micronaut.web.router.RouteMatch;
+import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds what holds for the keys of a route: by its annotation, else by the settings of its path.
+ * Annotations are read when the context starts, so that a mistake in one stops it.
+ */
+@Singleton
+final class IdempotentRoutes
+    implements ExecutableMethodProcessor<Idempotent>, ApplicationEventListener<StartupEvent> {
+
+  private static final Logger LOG = LoggerFactory.getLogger(IdempotentRoutes.class);
+
+  private static final Set<Integer> RELEASED = Set.of(401, 403, 408, 409, 425, 429);
+
+  private static final int MIN_STATUS = 400;
+  private static final int MAX_STATUS = 499;
+
+  /** An attribute of a request: its {@link Terms}, or {@link #NONE}. */
+  private static final String TERMS = "io.limiter.idempotency.terms";
+
+  private static final Object NONE = false;
+
+  // By name: both modules are optional.
+  private static final String SECURITY = "io.micronaut.security.filters.SecurityFilter";
+
+  private static final AntPathMatcher PATHS = PathMatcher.ANT;
+
+  private final BeanContext beans;
+  private final PlanRegistry plans;
+  private final boolean anonymousByAddress;
+  private final List<ByPath> byPath;
+  private final String contextPath;
+
+  /** As many as there are annotated methods. */
+  private final Map<ExecutableMethod<?, ?>, Terms> annotated = new ConcurrentHashMap<>();
+
+  IdempotentRoutes(
+      BeanContext beans,
+      PlanRegistry plans,
+      IdempotencyConfiguration settings,
+      Optional<ServerContextPathProvider> server) {
+    this.beans = beans;
+    this.plans = plans;
+    this.anonymousByAddress = settings.anonymousByAddress();
+    this.byPath = settings.routes().stream().map(this::byPath).toList();
+    this.contextPath =
+        server
+            .map(ServerContextPathProvider::getContextPath)
+            .map(path -> StringUtils.prependUri("/", path))
+            .filter(path -> !path.equals("/"))
+            .orElse("");
+  }
+
+  private record ByPath(String path, Set<String> methods, Terms terms) {
+
+    boolean matches(String method, String asked) {
+      return (methods.isEmpty() || methods.contains(method)) && PATHS.matches(path, asked);
+    }
+  }
+
+  /** Raw: the parameters of this method are generic in other ways in Micronaut 4 and 5. */
+  @Override
+  @SuppressWarnings({"rawtypes", "unchecked"})
+  public void process(BeanDefinition bean, ExecutableMethod method) {
+    ExecutableMethod<?, ?> annotatedMethod = method;
+    boolean isRoute = annotatedMethod.hasStereotype(HttpMethodMapping.class);
+    if (!isRoute && annotatedMethod.hasDeclaredAnnotation(Idempotent.class)
+        && !bean.hasDeclaredAnnotation(Idempotent.class)) {
+      throw mistake(
+          annotatedMethod, "it is no route: for other code there is " + IdempotentCalls.class.getName());
+    }
+    if (isRoute) {
+      annotated.put(annotatedMethod, read(annotatedMethod));
+    }
+  }
+
+  private Terms read(ExecutableMethod<?, ?> method) {
+    AnnotationValue<Idempotent> written = method.getAnnotation(Idempotent.class);
+    if (written == null) {
+      throw new IllegalStateException(method + " is processed without its annotation");
+    }
+    String retain = written.stringValue("retain").orElse("24h");
+    boolean repeats = !retain.isEmpty();
+    Terms terms =
+        new Terms(
+            description(method),
+            repeats
+                ? time(method, "retain", retain, Terms.MIN_RETAIN, Terms.MAX_RETAIN)
+                : Terms.WITHOUT_RESPONSES,
+            repeats,
+            time(method, "claim", written.stringValue("claim").orElse("30s"), Terms.MIN_CLAIM, Terms.MAX_CLAIM),
+            time(method, "maxWait", written.stringValue("maxWait").orElse("2s"), Duration.ZERO, Terms.MAX_WAIT),
+            statuses(method, written.intValues("releaseOn")),
+            written.booleanValue("required").orElse(true),
+            written.booleanValue("chargeRepetitions").orElse(false),
+            owner(
+                method,
+                written.stringValue("header").orElse(""),
+                resolver(written.classValue("resolver").orElse(SubjectResolver.class))),
+            true);
+    requireResult(method, repeats);
+    return terms;
+  }
+
+  private static Duration time(
+      ExecutableMethod<?, ?> method, String member, String text, Duration least, Duration most) {
+    Duration time =
+        ConversionService.SHARED
+            .convert(text, Duration.class)
+            .orElseThrow(
+                () -> mistake(method, member + " = \"" + text + "\" is no time: write one such as 30s"));
+    if (time.compareTo(least) < 0 || time.compareTo(most) > 0) {
+      throw mistake(
+          method,
+          "%s = \"%s\": use %s s to %s s"
+              .formatted(member, text, least.toSeconds(), most.toSeconds()));
+    }
+    return time;
+  }
+
+  private static Set<Integer> statuses(ExecutableMethod<?, ?> method, int[] written) {
+    for (int status : written) {
+      if (status < MIN_STATUS || status > MAX_STATUS) {
+        throw mistake(
+            method,
+            "releaseOn has %s: name statuses from %s to %s; a response of 500 and above always frees the key"
+                .formatted(status, MIN_STATUS, MAX_STATUS));
+      }
+    }
+    return written.length == 0
+        ? RELEASED
+        : Arrays.stream(written).boxed().collect(Collectors.toUnmodifiableSet());
+  }
+
+  private SubjectSource owner(
+      ExecutableMethod<?, ?> method, String header, Optional<SubjectSource> resolver) {
+    if (!header.isEmpty() && resolver.isPresent()) {
+      throw mistake(method, "header and resolver both name the owner of a key: remove one");
+    }
+    return resolver.orElseGet(() -> owner(header));
+  }
+
+  private SubjectSource owner(String header) {
+    return header.isEmpty()
+        ? new SubjectSource.User(anonymousByAddress ? Anonymous.ADDRESS : Anonymous.REJECT)
+        : new SubjectSource.Header(
+            header.toLowerCase(java.util.Locale.ROOT), false, Anonymous.REJECT);
+  }
+
+  @SuppressWarnings("unchecked") // the annotation has no other
+  private Optional<SubjectSource> resolver(Class<?> written) {
+    if (written == SubjectResolver.class) {
+      return Optional.empty();
+    }
+    Class<? extends SubjectResolver> type = (Class<? extends SubjectResolver>) written;
+    if (!beans.containsBean(type)) {
+      throw new ConfigurationException(
+          "@Idempotent(resolver = %s): there is no such bean: annotate the class with @Singleton"
+              .formatted(type.getName()));
+    }
+    return Optional.of(
+        new SubjectSource.Resolver(type, Anonymous.REJECT, () -> beans.getBean(type)));
+  }
+
+  private static void requireResult(ExecutableMethod<?, ?> method, boolean repeats) {
+    ResultKind.Type type = new ResultKind.OfArgument(method.getReturnType().asArgument());
+    switch (ResultKind.of(type, method.getAnnotationMetadata())) {
+      case VALUE, RESPONSES, UNKNOWN -> {}
+      case STREAM ->
+          throw mistake(
+              method,
+              "it returns %s, a stream: return its items together, such as in a Mono<List<…>>"
+                  .formatted(type.description()));
+      case WRITTEN_LATER -> {
+        if (repeats) {
+          throw mistake(
+              method,
+              "it returns %s, which is produced while it is written and cannot be kept: return a value, or do without repeated responses, by retain = \"\""
+                  .formatted(type.description()));
+        }
+      }
+      case HIDDEN, OF_ITS_CLASS ->
+          throw mistake(
+              method,
+              "it returns %s, which does not show when the method ends: return a CompletionStage, a Mono or a value"
+                  .formatted(type.description()));
+    }
+  }
+
+  private static ConfigurationException mistake(ExecutableMethod<?, ?> method, String why) {
+    return new ConfigurationException("@Idempotent on %s: %s".formatted(description(method), why));
+  }
+
+  private static String description(ExecutableMethod<?, ?> method) {
+    return Arrays.stream(method.getArgumentTypes())
+        .map(Class::getSimpleName)
+        .collect(
+            Collectors.joining(
+                ",", method.getDeclaringType().getName() + '.' + method.getMethodName() + '(', ")"));
+  }
+
+  private ByPath byPath(RouteSettings route) {
+    return new ByPath(
+        route.path(),
+        route.methods(),
+        new Terms(
+            route.path(),
+            route.retain() == null ? Terms.WITHOUT_RESPONSES : route.retain(),
+            route.retain() != null,
+            route.claim(),
+            route.maxWait(),
+            Set.of(),
+            route.required(),
+            route.chargeRepetitions(),
+            owner(route.header().orElse("")),
+            false));
+  }
+
+  /** What holds for the keys of a request; null if they mean nothing. Looked up once for each. */
+  @Nullable Terms of(HttpRequest<?> request) {
+    Object known = request.getAttribute(TERMS).orElse(null);
+    if (known == null) {
+      Terms found = find(request);
+      known = found == null ? NONE : found;
+      request.setAttribute(TERMS, known);
+    }
+    return known instanceof Terms terms ? terms : null;
+  }
+
+  private @Nullable Terms find(HttpRequest<?> request) {
+    if (annotated.isEmpty() && byPath.isEmpty()) {
+      return null;
+    }
+    RouteMatch<?> route = RouteAttributes.getRouteMatch(request).orElse(null);
+    if (route == null) {
+      return null;
+    }
+    if (route instanceof MethodBasedRouteMatch<?, ?> method) {
+      Terms terms = annotated.get(method.getExecutableMethod());
+      if (terms != null) {
+        return terms;
+      }
+    }
+    if (byPath.isEmpty()) {
+      return null;
+    }
+    String path = request.getPath();
+    if (!contextPath.isEmpty() && path.startsWith(contextPath)) {
+      path = path.substring(contextPath.length());
+    }
+    for (ByPath candidate : byPath) {
+      if (candidate.matches(request.getMethodName(), path)) {
+        return candidate.terms();
+      }
+    }
+    return null;
+  }
+
+  /** What holds for a method that is called; null if it is no annotated route. */
+  @Nullable Terms of(ExecutableMethod<?, ?> method) {
+    return annotated.get(method);
+  }
+
+  @Override
+  public void onApplicationEvent(StartupEvent started) {
+    requireGate();
+    warnOfAnonymous();
+    warnOfFilters();
+  }
+
+  private void requireGate() {
+    annotated.forEach(
+        (method, terms) -> {
+          if (terms.limitsFirst()
+              && plans.of(method).filter(plan -> plan.atGate() != plan).isPresent()) {
+            throw mistake(
+                method,
+                "chargeRepetitions needs limits that the gate decides, but a limit of the method needs its arguments: remove chargeRepetitions, or count by the request alone");
+          }
+        });
+  }
+
+  private void warnOfAnonymous() {
+    if (anonymousByAddress
+        || ClassUtils.isPresent(SECURITY, IdempotentRoutes.class.getClassLoader())) {
+      return;
+    }
+    Set<String> routes =
+        Stream.concat(annotated.values().stream(), byPath.stream().map(ByPath::terms))
+            .filter(terms -> terms.owner().kind() == SubjectSource.Kind.USER)
+            .map(Terms::scope)
+            .collect(Collectors.toCollection(TreeSet::new));
+    if (!routes.isEmpty()) {
+      LOG.warn(
+          "Without micronaut-security no request has a user, so each Idempotency-Key is answered 400: {}. Name the owner of keys by a header or a resolver, or set {}.anonymous-by-address: true, so that callers behind one address share their keys",
+          PlanRegistry.listed(List.copyOf(routes)),
+          IdempotencyConfiguration.PREFIX);
+    }
+  }
+
+  /** Filters that are as far outside as the one that stores responses: the order is not defined. */
+  private void warnOfFilters() {
+    if (annotated.isEmpty() && byPath.isEmpty()) {
+      return;
+    }
+    Set<String> filters =
+        beans.getBeanDefinitions(Qualifiers.byStereotype(ServerFilter.class)).stream()
+            .filter(filter -> !filter.getBeanType().getName().startsWith("io.micronaut."))
+            .filter(filter -> !filter.getBeanType().getName().startsWith("io.limiter."))
+            .filter(IdempotentRoutes::isOutermost)
+            .map(filter -> filter.getBeanType().getName())
+            .collect(Collectors.toCollection(TreeSet::new));
+    beans.getBeansOfType(HttpServerFilter.class).stream()
+        .filter(filter -> filter.getOrder() == Ordered.HIGHEST_PRECEDENCE)
+        .map(filter -> filter.getClass().getName())
+        .forEach(filters::add);
+    if (!filters.isEmpty()) {
+      LOG.warn(
+          "Filters with the order {} may change responses after they were kept for an Idempotency-Key, and repeated ones again: {}. Give them a higher order",
+          Ordered.HIGHEST_PRECEDENCE,
+          PlanRegistry.listed(List.copyOf(filters)));
+    }
+  }
+
+  private static boolean isOutermost(BeanDefinition<?> filter) {
+    return filter.getExecutableMethods().stream()
+        .filter(method -> method.hasAnnotation(ResponseFilter.class))
+        .anyMatch(
+            method -> method.intValue(Order.class).orElse(0) == Ordered.HIGHEST_PRECEDENCE);
+  }
+}
