@@ -17,6 +17,8 @@ record Found(Kind kind, byte[] body, byte[] answer, Duration left) {
 
   /** What the caller may do. */
   enum Kind {
+    /** A look alone: the key is free. */
+    ABSENT,
     /** Run: the key is claimed for this caller. */
     CLAIMED,
     /** Wait: the submission runs, or waits for its limits. */

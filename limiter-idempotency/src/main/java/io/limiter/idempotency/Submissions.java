@@ -39,7 +39,7 @@ final class Submissions {
 
   /** Receives each end. Runs on any thread: it must not block or throw. */
   interface Listener {
-    void over(Outcome outcome);
+    void over(String route, Outcome outcome);
   }
 
   private final SubmissionStore store;
@@ -77,9 +77,10 @@ final class Submissions {
    *
    * @param head the fingerprint of what stands before its body
    * @param body that of its body; empty if it is not known yet
+   * @param route the name under which its end is reported
    */
   @SuppressWarnings("ArrayRecordComponent") // compared by identity, if at all
-  record Request(StateKey key, byte[] head, byte[] body, Times times) {}
+  record Request(StateKey key, byte[] head, byte[] body, Times times, String route) {}
 
   /**
    * What a request has found.
@@ -120,6 +121,8 @@ final class Submissions {
    */
   final class Held {
 
+    private final String route;
+
     // Guarded by this object.
     private final Holding holding;
     private Claim claim;
@@ -128,6 +131,7 @@ final class Submissions {
     private int reserved;
 
     private Held(Request request, byte[] token) {
+      this.route = request.route();
       this.claim = new Claim(request.key(), token, request.head(), request.body());
       this.holding = new Holding(request.times(), timing.nanos());
     }
@@ -234,7 +238,7 @@ final class Submissions {
           write(current, end);
         } else {
           // An unused claim is free after its time.
-          listener.over(isKept ? Outcome.GIVEN_UP : Outcome.RELEASED);
+          listener.over(route, isKept ? Outcome.GIVEN_UP : Outcome.RELEASED);
           return;
         }
       }
@@ -256,7 +260,7 @@ final class Submissions {
                   isLost = holding.lost && !wasLost;
                 }
                 if (isLost) {
-                  listener.over(Outcome.LOST);
+                  listener.over(route, Outcome.LOST);
                 }
                 act();
               });
@@ -278,7 +282,7 @@ final class Submissions {
                   isOver = !wasOver && holding.phase == Holding.Phase.OVER;
                 }
                 if (isOver) {
-                  listener.over(outcome(end, kept));
+                  listener.over(route, outcome(end, kept));
                 }
                 act();
               });

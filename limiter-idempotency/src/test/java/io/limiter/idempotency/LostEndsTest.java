@@ -106,11 +106,11 @@ class LostEndsTest {
             },
             new RandomBytes(Claim.TOKEN_BYTES, ForkJoinPool.commonPool()),
             1_000_000,
-            outcomes::add);
+            (route, outcome) -> outcomes.add(outcome));
 
     Attempt claim(String key, Times times) {
       return SubmissionStoreContract.join(
-          submissions.claim(new Request(key(key), new byte[16], Entry.NONE, times)));
+          submissions.claim(new Request(key(key), new byte[16], Entry.NONE, times, "route")));
     }
 
     /** Once it is connected. */
@@ -293,7 +293,9 @@ class LostEndsTest {
     first.claimed("warm", TIMES).abandon();
     await().atMost(PATIENCE).until(() -> first.outcomes.contains(Outcome.RELEASED));
     fault.begin(this);
-    assertThat(first.submissions.claim(new Request(key("key"), new byte[16], Entry.NONE, TIMES)))
+    assertThat(
+            first.submissions.claim(
+                new Request(key("key"), new byte[16], Entry.NONE, TIMES, "route")))
         .failsWithin(PATIENCE);
     fault.end(this);
     long before = System.nanoTime();

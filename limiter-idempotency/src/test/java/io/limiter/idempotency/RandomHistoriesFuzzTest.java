@@ -216,7 +216,7 @@ class RandomHistoriesFuzzTest {
               timing,
               new RandomBytes(Claim.TOKEN_BYTES, random::nextBytes, Runnable::run, () -> 1_000_000),
               1_000,
-              outcome -> {});
+              (route, outcome) -> {});
       private long endsRefusedUntil;
       private long awayUntil;
       private final Waiting waiting = new Waiting(submissions, timing, 5, 5);
@@ -226,7 +226,8 @@ class RandomHistoriesFuzzTest {
 
       void request() {
         Request request =
-            new Request(KEY, new byte[16], Entry.NONE, Times.of(CLAIM, RETAIN, LONGEST_RUN));
+            new Request(
+                KEY, new byte[16], Entry.NONE, Times.of(CLAIM, RETAIN, LONGEST_RUN), "route");
         submissions
             .claim(request)
             .thenCompose(

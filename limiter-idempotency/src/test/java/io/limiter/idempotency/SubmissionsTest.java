@@ -49,7 +49,7 @@ class SubmissionsTest {
           timing,
           new RandomBytes(Claim.TOKEN_BYTES, Runnable::run),
           MAX_PENDING,
-          outcomes::add);
+          (route, outcome) -> outcomes.add(outcome));
 
   /** Commands whose replies the test gives, with the time of each. */
   private final class FakeStore implements SubmissionStore {
@@ -110,7 +110,7 @@ class SubmissionsTest {
 
   private CompletionStage<Attempt> claim() {
     return submissions.claim(
-        new Request(KEY, HEAD, Entry.NONE, Times.of(CLAIM, RETAIN, LONGEST_RUN)));
+        new Request(KEY, HEAD, Entry.NONE, Times.of(CLAIM, RETAIN, LONGEST_RUN), "route"));
   }
 
   private Held held() {
@@ -442,7 +442,11 @@ class SubmissionsTest {
     List<Outcome> ends = new CopyOnWriteArrayList<>();
     Submissions shared =
         new Submissions(
-            memory, real, new RandomBytes(Claim.TOKEN_BYTES, timer), MAX_PENDING, ends::add);
+            memory,
+            real,
+            new RandomBytes(Claim.TOKEN_BYTES, timer),
+            MAX_PENDING,
+            (route, end) -> ends.add(end));
     AtomicInteger running = new AtomicInteger();
     AtomicInteger most = new AtomicInteger();
     AtomicInteger runs = new AtomicInteger();
@@ -455,7 +459,7 @@ class SubmissionsTest {
                 for (int j = 0; j < 500; j++) {
                   Attempt attempt =
                       SubmissionStoreContract.join(
-                          shared.claim(new Request(KEY, HEAD, Entry.NONE, times)));
+                          shared.claim(new Request(KEY, HEAD, Entry.NONE, times, "route")));
                   if (attempt.held() == null) {
                     continue;
                   }

@@ -70,11 +70,15 @@ class WaitingTest {
 
   private Submissions submissions() {
     return new Submissions(
-        store, timing, new RandomBytes(Claim.TOKEN_BYTES, Runnable::run), 1_000, outcome -> {});
+        store,
+        timing,
+        new RandomBytes(Claim.TOKEN_BYTES, Runnable::run),
+        1_000,
+        (route, outcome) -> {});
   }
 
   private static Request request(String subject, String key) {
-    return new Request(new StateKey(subject, "a." + key), new byte[16], Entry.NONE, TIMES);
+    return new Request(new StateKey(subject, "a." + key), new byte[16], Entry.NONE, TIMES, "route");
   }
 
   private Held running(Request request) {
