@@ -142,8 +142,7 @@ final class IdempotencyFilter
       return rejected(request, HttpStatus.BAD_REQUEST, "idempotency_key_anonymous");
     }
     if (hasParts(request)) { // each time its parts are separated by other bytes
-      return rejected(
-          request, HttpStatus.UNSUPPORTED_MEDIA_TYPE, "idempotent_request_multipart");
+      return rejected(request, HttpStatus.UNSUPPORTED_MEDIA_TYPE, "idempotent_request_multipart");
     }
     if (request.getContentLength() > settings.maxBody()) {
       return tooLarge(request);
@@ -322,8 +321,7 @@ final class IdempotencyFilter
   }
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> tooLarge(HttpRequest<?> request) {
-    return rejected(
-        request, HttpStatus.REQUEST_ENTITY_TOO_LARGE, "idempotent_request_too_large");
+    return rejected(request, HttpStatus.REQUEST_ENTITY_TOO_LARGE, "idempotent_request_too_large");
   }
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> rejected(

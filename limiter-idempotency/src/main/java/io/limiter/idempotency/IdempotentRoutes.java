@@ -5,7 +5,6 @@ import io.limiter.idempotency.IdempotencyConfiguration.RouteSettings;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.definition.ResultKind;
-import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.BeanContext;
@@ -112,10 +111,12 @@ final class IdempotentRoutes
   public void process(BeanDefinition bean, ExecutableMethod method) {
     ExecutableMethod<?, ?> annotatedMethod = method;
     boolean isRoute = annotatedMethod.hasStereotype(HttpMethodMapping.class);
-    if (!isRoute && annotatedMethod.hasDeclaredAnnotation(Idempotent.class)
+    if (!isRoute
+        && annotatedMethod.hasDeclaredAnnotation(Idempotent.class)
         && !bean.hasDeclaredAnnotation(Idempotent.class)) {
       throw mistake(
-          annotatedMethod, "it is no route: for other code there is " + IdempotentCalls.class.getName());
+          annotatedMethod,
+          "it is no route: for other code there is " + IdempotentCalls.class.getName());
     }
     if (isRoute) {
       annotated.put(annotatedMethod, read(annotatedMethod));
@@ -136,8 +137,18 @@ final class IdempotentRoutes
                 ? time(method, "retain", retain, Terms.MIN_RETAIN, Terms.MAX_RETAIN)
                 : Terms.WITHOUT_RESPONSES,
             repeats,
-            time(method, "claim", written.stringValue("claim").orElse("30s"), Terms.MIN_CLAIM, Terms.MAX_CLAIM),
-            time(method, "maxWait", written.stringValue("maxWait").orElse("2s"), Duration.ZERO, Terms.MAX_WAIT),
+            time(
+                method,
+                "claim",
+                written.stringValue("claim").orElse("30s"),
+                Terms.MIN_CLAIM,
+                Terms.MAX_CLAIM),
+            time(
+                method,
+                "maxWait",
+                written.stringValue("maxWait").orElse("2s"),
+                Duration.ZERO,
+                Terms.MAX_WAIT),
             statuses(method, written.intValues("releaseOn")),
             written.booleanValue("required").orElse(true),
             written.booleanValue("chargeRepetitions").orElse(false),
@@ -156,7 +167,9 @@ final class IdempotentRoutes
         ConversionService.SHARED
             .convert(text, Duration.class)
             .orElseThrow(
-                () -> mistake(method, member + " = \"" + text + "\" is no time: write one such as 30s"));
+                () ->
+                    mistake(
+                        method, member + " = \"" + text + "\" is no time: write one such as 30s"));
     if (time.compareTo(least) < 0 || time.compareTo(most) > 0) {
       throw mistake(
           method,
@@ -244,7 +257,9 @@ final class IdempotentRoutes
         .map(Class::getSimpleName)
         .collect(
             Collectors.joining(
-                ",", method.getDeclaringType().getName() + '.' + method.getMethodName() + '(', ")"));
+                ",",
+                method.getDeclaringType().getName() + '.' + method.getMethodName() + '(',
+                ")"));
   }
 
   private ByPath byPath(RouteSettings route) {
@@ -373,7 +388,6 @@ final class IdempotentRoutes
   private static boolean isOutermost(BeanDefinition<?> filter) {
     return filter.getExecutableMethods().stream()
         .filter(method -> method.hasAnnotation(ResponseFilter.class))
-        .anyMatch(
-            method -> method.intValue(Order.class).orElse(0) == Ordered.HIGHEST_PRECEDENCE);
+        .anyMatch(method -> method.intValue(Order.class).orElse(0) == Ordered.HIGHEST_PRECEDENCE);
   }
 }

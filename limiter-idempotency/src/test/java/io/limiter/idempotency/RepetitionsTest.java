@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.idempotency;
+
+import static io.limiter.micronaut.testing.HttpService.field;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.limiter.micronaut.annotation.LimitType;
+import io.limiter.micronaut.annotation.RateLimiter;
+import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.testing.Sources;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.annotation.Introspected;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.HttpStatus;
+import io.micronaut.http.MediaType;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.annotation.Body;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.Post;
+import io.micronaut.http.annotation.QueryValue;
+import io.micronaut.http.exceptions.HttpStatusException;
+import io.micronaut.http.server.types.files.StreamedFile;
+import io.micronaut.scheduling.TaskExecutors;
+import io.micronaut.scheduling.annotation.ExecuteOn;
+import jakarta.inject.Singleton;
+import java.io.ByteArrayInputStream;
+import java.net.Socket;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+
+/** Routes that run once for each Idempotency-Key, and repeat their answers. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class RepetitionsTest {
+
+  private static final String SPEC = "RepetitionsTest";
+  private static final String KEY = "Idempotency-Key";
+  private static final String REPLAYED = "Idempotency-Replayed";
+
+  private static final String SETTINGS =
+      """
+      limiter:
+        idempotency:
+          max-answer: 2000
+          max-body: 1000
+          anonymous-by-address: true
+          routes:
+            - {path: "/replay/routed", methods: [POST], retain: 1h}
+      """;
+
+  /** How often each route has run, and what holds one of them back. */
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Runs {
+    final AtomicInteger count = new AtomicInteger();
+    volatile CountDownLatch gate = new CountDownLatch(0);
+
+    int next() {
+      return count.incrementAndGet();
+    }
+  }
+
+  @Introspected
+  record Payment(int number, String item) {}
+
+  @Controller("/replay")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Routes {
+
+    private final Runs runs;
+
+    Routes(Runs runs) {
+      this.runs = runs;
+    }
+
+    @Post("/created")
+    @Idempotent
+    HttpResponse<Payment> created(@Body Map<String, Object> body) {
+      int run = runs.next();
+      return HttpResponse.created(new Payment(run, String.valueOf(body.get("item"))))
+          .header("Location", "/payments/" + run)
+          .header("Set-Cookie", "run=" + run)
+          .header("X-Run", "" + run);
+    }
+
+    @Post("/plain")
+    @Idempotent
+    Payment plain() {
+      return new Payment(runs.next(), "täglich");
+    }
+
+    @Post(value = "/text", produces = "text/plain;charset=ISO-8859-1")
+    @Idempotent
+    String text() {
+      return runs.next() + " ü";
+    }
+
+    @Post(value = "/bytes", produces = MediaType.APPLICATION_OCTET_STREAM)
+    @Idempotent
+    byte[] bytes() {
+      return new byte[] {(byte) runs.next(), 1, 2};
+    }
+
+    @Post("/nothing")
+    @Idempotent
+    void nothing() {
+      runs.next();
+    }
+
+    @Post("/stage")
+    @Idempotent
+    CompletionStage<Payment> stage() {
+      return CompletableFuture.supplyAsync(() -> new Payment(runs.next(), "stage"));
+    }
+
+    @Post("/mono")
+    @Idempotent
+    Mono<Payment> mono() {
+      return Mono.fromSupplier(() -> new Payment(runs.next(), "mono"));
+    }
+
+    @Post("/early")
+    @Idempotent(retain = "1h")
+    @RateLimiter(limitType = LimitType.GLOBAL, rules = @RateRule(count = 1_000), early = true)
+    @RateLimiter(
+        value = "arguments",
+        rules = @RateRule(count = 1_000, subject = "#{body.get('item')}"))
+    String withArguments(@Body Map<String, Object> body) {
+      return "run " + runs.next();
+    }
+
+    @Post("/routed")
+    String routed() {
+      return "run " + runs.next();
+    }
+
+    @Post("/held")
+    @Idempotent(maxWait = "20s")
+    @ExecuteOn(TaskExecutors.BLOCKING)
+    String held() throws InterruptedException {
+      int run = runs.next();
+      runs.gate.await(20, TimeUnit.SECONDS);
+      return "run " + run;
+    }
+
+    @Post("/impatient")
+    @Idempotent(maxWait = "150ms")
+    @ExecuteOn(TaskExecutors.BLOCKING)
+    String impatient() throws InterruptedException {
+      int run = runs.next();
+      runs.gate.await(20, TimeUnit.SECONDS);
+      return "run " + run;
+    }
+
+    @Post("/status/{status}")
+    @Idempotent
+    HttpResponse<String> status(int status) {
+      return HttpResponse.<String>status(HttpStatus.valueOf(status)).body("run " + runs.next());
+    }
+
+    @Post("/named/{status}")
+    @Idempotent(releaseOn = 402)
+    HttpResponse<String> named(int status) {
+      return HttpResponse.<String>status(HttpStatus.valueOf(status)).body("run " + runs.next());
+    }
+
+    @Post("/broken")
+    @Idempotent
+    Object broken() {
+      Map<String, Object> endless = new HashMap<>();
+      endless.put("run " + runs.next(), endless);
+      return endless;
+    }
+
+    @Post("/throws")
+    @Idempotent
+    String fails() {
+      throw new HttpStatusException(HttpStatus.NOT_FOUND, "run " + runs.next());
+    }
+
+    @Post("/limited")
+    @Idempotent
+    @RateRule(count = 1, time = 60)
+    String limited() {
+      return "run " + runs.next();
+    }
+
+    @Post("/optional")
+    @Idempotent(required = false)
+    String optional() {
+      return "run " + runs.next();
+    }
+
+    @Post("/large")
+    @Idempotent
+    String large() {
+      return runs.next() + "x".repeat(2_001);
+    }
+
+    @Post("/file")
+    @Idempotent
+    HttpResponse<?> file() {
+      byte[] content = ("run " + runs.next()).getBytes(StandardCharsets.UTF_8);
+      return HttpResponse.ok(
+          new StreamedFile(new ByteArrayInputStream(content), MediaType.TEXT_PLAIN_TYPE));
+    }
+
+    @Get("/seen")
+    @Idempotent
+    String seen(@QueryValue @Nullable String of) {
+      return "run " + runs.next() + " of " + of;
+    }
+
+    @Get("/leaving/blocking")
+    @Idempotent
+    @ExecuteOn(TaskExecutors.BLOCKING)
+    String leaving() throws InterruptedException {
+      return held();
+    }
+
+    @Get("/leaving/stage")
+    @Idempotent
+    @ExecuteOn(TaskExecutors.BLOCKING)
+    CompletionStage<String> leavingStage() {
+      return CompletableFuture.supplyAsync(this::await);
+    }
+
+    @Get("/leaving/mono")
+    @Idempotent
+    Mono<String> leavingMono() {
+      return Mono.fromCallable(this::held).subscribeOn(Schedulers.boundedElastic());
+    }
+
+    private String await() {
+      try {
+        return held();
+      } catch (InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    @Post("/parts")
+    @Idempotent
+    MutableHttpResponse<String> parts() {
+      return HttpResponse.ok("run " + runs.next());
+    }
+  }
+
+  private IdempotentService server;
+
+  @BeforeAll
+  void start() {
+    server = IdempotentService.start(SPEC, settings());
+  }
+
+  @AfterAll
+  void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void clear() {
+    server.clear();
+    runs().count.set(0);
+    runs().gate = new CountDownLatch(0);
+  }
+
+  private Runs runs() {
+    return server.bean(Runs.class);
+  }
+
+  private static Map<String, Object> settings() {
+    Map<String, Object> settings = new HashMap<>(Sources.yaml(SETTINGS));
+    settings.put("micronaut.metrics.enabled", true);
+    settings.put("endpoints.limits.enabled", true);
+    settings.put("endpoints.limits.sensitive", false);
+    return settings;
+  }
+
+  private static String newKey() {
+    return UUID.randomUUID().toString();
+  }
+
+  private java.net.http.HttpResponse<String> post(String path, String key) {
+    return server.post("/replay/" + path, "{\"item\":\"tea\"}", KEY, key);
+  }
+
+  private CompletableFuture<java.net.http.HttpResponse<String>> postAsync(String path, String key) {
+    return server.postAsync("/replay/" + path, "{\"item\":\"tea\"}", KEY, key);
+  }
+
+  @Test
+  void aRepetitionReceivesWhatTheFirstClientGot() {
+    String key = newKey();
+    var first = post("created", key);
+    assertThat(first.statusCode()).isEqualTo(201);
+    assertThat(first.headers().firstValue(REPLAYED)).isEmpty();
+
+    var again = post("created", '"' + key + '"'); // a quoted string is the same key
+    assertThat(again.statusCode()).isEqualTo(201);
+    assertThat(again.body()).isEqualTo(first.body()).contains("\"number\":1");
+    assertThat(field(again, "Content-Type")).isEqualTo(field(first, "Content-Type"));
+    assertThat(field(again, "Location")).isEqualTo("/payments/1");
+    assertThat(field(again, "X-Run")).isEqualTo("1");
+    assertThat(field(again, REPLAYED)).isEqualTo("true");
+    assertThat(again.headers().map()).doesNotContainKey("set-cookie");
+    assertThat(runs().count).hasValue(1);
+
+    assertThat(post("created", newKey()).body()).contains("\"number\":2");
+    assertThat(results("first")).isGreaterThanOrEqualTo(2);
+    assertThat(results("replayed")).isGreaterThanOrEqualTo(1);
+  }
+
+  /** The requests with this result; the meter is one of those of the whole service. */
+  private double results(String result) {
+    return server
+        .bean(MeterRegistry.class)
+        .get("limiter.idempotency")
+        .tag("result", result)
+        .counter()
+        .count();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"plain", "text", "bytes", "nothing", "stage", "mono", "early", "routed", "held"})
+  void eachKindOfResultIsRepeatedByteForByte(String route) {
+    String key = newKey();
+    var first = post(route, key);
+    var again = post(route, key);
+    assertThat(first.statusCode()).isEqualTo(200);
+    assertThat(again.statusCode()).isEqualTo(200);
+    assertThat(again.body()).isEqualTo(first.body());
+    assertThat(again.headers().allValues("Content-Type"))
+        .isEqualTo(first.headers().allValues("Content-Type"));
+    assertThat(field(again, REPLAYED)).isEqualTo("true");
+    assertThat(runs().count).hasValue(1);
+  }
+
+  @Test
+  void aKeyBelongsToOneRequest() {
+    String key = newKey();
+    var first = server.exchange("GET", "/replay/seen?of=a", "", KEY, key);
+    assertThat(first.body()).isEqualTo("run 1 of a");
+    for (var other :
+        List.of(
+            server.exchange("GET", "/replay/seen?of=b", "", KEY, key),
+            server.exchange("GET", "/replay/seen?of=a&of=b", "", KEY, key),
+            server.exchange("GET", "/replay/seen?of=a", "body", KEY, key))) {
+      assertThat(other.statusCode()).isEqualTo(422);
+      assertThat(other.body())
+          .contains("was used for another request", "\"logref\":\"idempotency_key_reused\"");
+    }
+    assertThat(server.exchange("GET", "/replay/seen?of=a", "", KEY, key).body())
+        .isEqualTo("run 1 of a");
+    assertThat(runs().count).hasValue(1);
+
+    String other = newKey();
+    assertThat(post("created", other).statusCode()).isEqualTo(201);
+    assertThat(server.post("/replay/created", "{\"item\": \"tea\"}", KEY, other).statusCode())
+        .isEqualTo(422);
+    assertThat(post("plain", other).statusCode()).as("another route").isEqualTo(200);
+  }
+
+  @Test
+  void repetitionsWaitForTheFirstAnswer() {
+    String key = newKey();
+    runs().gate = new CountDownLatch(1);
+    List<CompletableFuture<java.net.http.HttpResponse<String>>> all = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      all.add(postAsync("held", key));
+    }
+    await().until(() -> runs().count.get() == 1);
+    assertThat(server.post("/replay/held", "other", KEY, key).statusCode())
+        .as("another body while the first runs")
+        .isEqualTo(422);
+    runs().gate.countDown();
+
+    assertThat(all)
+        .extracting(CompletableFuture::join)
+        .allSatisfy(
+            answer -> {
+              assertThat(answer.statusCode()).isEqualTo(200);
+              assertThat(answer.body()).isEqualTo("run 1");
+            });
+    assertThat(runs().count).hasValue(1);
+  }
+
+  /** The titles are those of the draft, also in an application in another language. */
+  @Test
+  void problemsLinkToADocumentAndHaveTheTitlesOfTheDraft() {
+    String draft =
+        "https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header-07#section-2.7";
+    for (String type : List.of(draft, "/docs/keys")) {
+      Map<String, Object> settings = settings();
+      settings.put("limiter.denial.body", "problem");
+      if (!type.equals(draft)) {
+        settings.put("limiter.idempotency.problem-type", type);
+      }
+      try (IdempotentService problems = IdempotentService.start(SPEC, settings)) {
+        String key = newKey();
+        String path = "/replay/impatient";
+        Runs runs = problems.bean(Runs.class);
+        runs.gate = new CountDownLatch(1);
+        var first = problems.exchangeAsync("POST", path, "tea", KEY, key);
+        await().until(() -> runs.count.get() == 1);
+
+        assertProblem(problems.post(path, "tea"), 400, type, "Idempotency-Key is missing");
+        assertProblem(
+            problems.post(path, "tea", KEY, "\""), 400, type, "Idempotency-Key is malformed");
+        assertProblem(
+            problems.post(path, "rum", KEY, key), 422, type, "Idempotency-Key is already used");
+        assertProblem(
+            problems.post(path, "tea", KEY, key, "Accept-Language", "zh"),
+            409,
+            type,
+            "A request is outstanding for this Idempotency-Key");
+        runs.gate.countDown();
+        assertThat(first.join().statusCode()).isEqualTo(200);
+
+        problems.post("/replay/file", "", KEY, key);
+        assertProblem(problems.post("/replay/file", "", KEY, key), 409, "about:blank", "Conflict");
+      }
+    }
+  }
+
+  private static void assertProblem(
+      java.net.http.HttpResponse<String> answer, int status, String type, String title) {
+    assertThat(answer.statusCode()).isEqualTo(status);
+    assertThat(field(answer, "Content-Type")).isEqualTo("application/problem+json");
+    assertThat(answer.body())
+        .startsWith(
+            "{\"type\":\"%s\",\"title\":\"%s\",\"status\":%s,".formatted(type, title, status));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"blocking", "stage", "mono"})
+  void aClientThatLeavesFindsItsAnswer(String result) throws Exception {
+    String key = newKey();
+    runs().gate = new CountDownLatch(1);
+    try (Socket client = server.open("/replay/leaving/" + result, KEY, key)) {
+      await().until(() -> runs().count.get() == 1);
+    }
+    Thread.sleep(200); // the server sees that it has left
+    var again = server.exchangeAsync("GET", "/replay/leaving/" + result, "", KEY, key);
+    runs().gate.countDown();
+    assertThat(again.join().body()).isEqualTo("run 1");
+    assertThat(runs().count).hasValue(1);
+  }
+
+  @Test
+  void aRepetitionWaitsNoLongerThanItsTime() {
+    String key = newKey();
+    runs().gate = new CountDownLatch(1);
+    var first = postAsync("impatient", key);
+    await().until(() -> runs().count.get() == 1);
+
+    var again = post("impatient", key);
+    assertThat(again.statusCode()).isEqualTo(409);
+    assertThat(again.body())
+        .contains("is still processed", "\"logref\":\"idempotency_key_in_use\"");
+    assertThat(field(again, "Retry-After")).isEqualTo("1");
+
+    runs().gate.countDown();
+    assertThat(first.join().body()).isEqualTo("run 1");
+    assertThat(post("impatient", key).body()).isEqualTo("run 1");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "status/204, true", "status/303, true", "status/404, true", "status/422, true",
+    "status/401, false", "status/409, false", "status/429, false", "status/500, false",
+    "status/503, false", "named/402, false", "named/409, true", "named/500, false"
+  })
+  void someStatusesAreKept(String route, boolean kept) {
+    String key = newKey();
+    int status = post(route, key).statusCode();
+    var again = post(route, key);
+    assertThat(again.statusCode()).isEqualTo(status);
+    assertThat(again.headers().firstValue(REPLAYED).isPresent()).isEqualTo(kept);
+    assertThat(runs().count).hasValue(kept ? 1 : 2);
+  }
+
+  @Test
+  void anExceptionReleasesTheKey() {
+    String key = newKey();
+    assertThat(post("throws", key).statusCode()).isEqualTo(404);
+    assertThat(post("throws", key).statusCode()).isEqualTo(404);
+    assertThat(runs().count).hasValue(2);
+  }
+
+  @Test
+  void aRepetitionTakesNothingFromTheLimits() {
+    String key = newKey();
+    assertThat(post("limited", key).statusCode()).isEqualTo(200);
+    String denied = newKey();
+    assertThat(post("limited", denied).statusCode()).isEqualTo(429);
+    assertThat(post("limited", denied).statusCode()).as("a denial is not kept").isEqualTo(429);
+
+    var again = post("limited", key);
+    assertThat(again.statusCode()).isEqualTo(200);
+    assertThat(again.body()).isEqualTo("run 1");
+    server.clear();
+    assertThat(post("limited", denied).body()).isEqualTo("run 2");
+  }
+
+  @Test
+  void aKeyIsRequiredUnlessTheRouteSaysOtherwise() {
+    assertThat(server.post("/replay/plain", "{}").statusCode()).isEqualTo(400);
+    assertThat(post("plain", "\"a").statusCode()).isEqualTo(400);
+    assertThat(server.post("/replay/optional", "{}").body()).isEqualTo("run 1");
+    assertThat(server.post("/replay/optional", "{}").body()).isEqualTo("run 2");
+    String key = newKey();
+    assertThat(post("optional", key).body()).isEqualTo("run 3");
+    assertThat(post("optional", key).body()).isEqualTo("run 3");
+    assertThat(post("optional", "\"a").statusCode()).isEqualTo(400);
+  }
+
+  @Test
+  void aLargeBodyCannotBeCompared() {
+    assertThat(server.post("/replay/plain", "x".repeat(1_001), KEY, newKey()).statusCode())
+        .isEqualTo(413);
+    byte[] body = "x".repeat(1_001).getBytes(StandardCharsets.UTF_8);
+    var chunked =
+        BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(body)); // no Content-Length
+    assertThat(server.exchange("POST", "/replay/plain", chunked, KEY, newKey()).statusCode())
+        .isEqualTo(413);
+    assertThat(runs().count).hasValue(0);
+    var fitting = BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(body, 0, 1_000));
+    assertThat(server.exchange("POST", "/replay/plain", fitting, KEY, newKey()).statusCode())
+        .isEqualTo(200);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"large", "file", "broken"})
+  void anAnswerThatCannotBeKeptIsNotMadeTwice(String route) {
+    String key = newKey();
+    assertThat(post(route, key).statusCode()).isEqualTo(route.equals("broken") ? 500 : 200);
+    var again = post(route, key);
+    assertThat(again.statusCode()).isEqualTo(409);
+    assertThat(again.body()).contains("its response is not available");
+    assertThat(runs().count).hasValue(1);
+  }
+
+  @Test
+  void aRequestWithPartsIsRejected() {
+    var answer =
+        server.exchange(
+            "POST",
+            "/replay/parts",
+            "--a\r\n\r\nx\r\n--a--\r\n",
+            KEY,
+            newKey(),
+            "Content-Type",
+            "multipart/form-data; boundary=a");
+    assertThat(answer.statusCode()).isEqualTo(415);
+    assertThat(runs().count).hasValue(0);
+  }
+}
