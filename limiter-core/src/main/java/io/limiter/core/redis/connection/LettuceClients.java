@@ -42,7 +42,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Creates Lettuce clients that never count a call twice. Lettuce's defaults replay unanswered
+ * Creates Lettuce clients that never count a call twice. Lettuce's defaults repeat unanswered
  * commands after a reconnect, queue without bound while there is no connection, and wait up to 30 s
  * between attempts to connect.
  */
