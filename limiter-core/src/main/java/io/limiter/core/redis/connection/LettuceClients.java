@@ -111,7 +111,7 @@ public final class LettuceClients {
   }
 
   /**
-   * Options under which no command is replayed, queued without bound, or kept alive by Lettuce
+   * Options under which no command is repeated, queued without bound, or kept alive by Lettuce
    * beyond its deadline.
    */
   static ClientOptions options() {
