@@ -279,7 +279,7 @@ final class IdempotencyFilter
       case RUNNING -> {
         report(call, Result.RUNNING);
         MutableHttpResponse<?> inUse =
-            rejections.submission(request, HttpStatus.CONFLICT, "idempotency_key_in_use");
+            rejections.reject(request, HttpStatus.CONFLICT, "idempotency_key_in_use");
         yield CompletableFuture.completedFuture(
             Optional.of(inUse.header(HttpHeaders.RETRY_AFTER, RETRY_AFTER)));
       }
@@ -327,7 +327,7 @@ final class IdempotencyFilter
   private CompletionStage<Optional<MutableHttpResponse<?>>> rejected(
       HttpRequest<?> request, HttpStatus status, String code) {
     return CompletableFuture.completedFuture(
-        Optional.of(rejections.submission(request, status, code)));
+        Optional.of(rejections.reject(request, status, code)));
   }
 
   private void report(KeyedRequest call, Result result) {

@@ -60,7 +60,7 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
     @Override
     @SuppressWarnings("rawtypes") // as in the interface
     public HttpResponse<?> handle(HttpRequest request, ClaimLostException lost) {
-      return rejections.submission(
+      return rejections.reject(
           request, HttpStatus.SERVICE_UNAVAILABLE, IdempotencyFilter.UNAVAILABLE);
     }
   }
