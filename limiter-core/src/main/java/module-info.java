@@ -20,7 +20,6 @@ module io.limiter.core {
   requires transitive org.slf4j;
 
   exports io.limiter.core;
-  exports io.limiter.core.idempotency;
   exports io.limiter.core.lease;
   exports io.limiter.core.memory;
   exports io.limiter.core.override;

@@ -20,14 +20,9 @@ import java.util.function.Predicate;
  *     are reported
  * @param duplicate what the call takes from the duplicate guard
  * @param past units that the store records before it decides; empty unless the store was away
- * @param submission what the store claims if it admits the call; empty for most calls
  */
 public record LimitRequest(
-    Policy policy,
-    List<Charge> charges,
-    Optional<Charge> duplicate,
-    List<PastCharge> past,
-    Optional<Submission> submission) {
+    Policy policy, List<Charge> charges, Optional<Charge> duplicate, List<PastCharge> past) {
 
   public LimitRequest {
     charges = List.copyOf(charges);
@@ -53,26 +48,14 @@ public record LimitRequest(
     }
   }
 
-  /** Creates a request without past charges and without a submission. */
+  /** Creates a request without past charges. */
   public LimitRequest(Policy policy, List<Charge> charges, Optional<Charge> duplicate) {
-    this(policy, charges, duplicate, List.of(), Optional.empty());
+    this(policy, charges, duplicate, List.of());
   }
 
   /** Returns this request with past charges that the store records before it decides. */
   public LimitRequest after(List<PastCharge> taken) {
-    return new LimitRequest(policy, charges, duplicate, taken, submission);
-  }
-
-  /**
-   * Returns this request with a submission that the store claims if it admits the call; if the
-   * submission runs or was answered, the call is neither admitted nor charged. Only for a store
-   * that {@linkplain io.limiter.core.store.LimitStore#claims claims} submissions. It is the last
-   * step: the other methods that change a request return one without it.
-   *
-   * @see Verdict#claim
-   */
-  public LimitRequest submitting(Submission claimed) {
-    return new LimitRequest(policy, charges, duplicate, past, Optional.of(claimed));
+    return new LimitRequest(policy, charges, duplicate, taken);
   }
 
   /**

@@ -117,14 +117,6 @@ public record StateKey(String tag, String name, int breadth) {
     return new StateKey(tag, "a." + hash(submission), breadth);
   }
 
-  /**
-   * Returns the state key of the answer to the submission of which this is the {@linkplain
-   * #duplicates(RuleStack, String) guard's}.
-   */
-  public StateKey answer() {
-    return new StateKey(tag, "a." + name.substring(2, 2 + CHARACTERS), breadth);
-  }
-
   private static String shape(RuleStack guard) {
     return guard.name().substring(1);
   }

@@ -64,21 +64,13 @@ public final class Verdict {
       Duration delay,
       Optional<FailureReason> reason,
       Optional<Duration> storeRetryAfter,
-      Duration later,
-      Optional<Claim> claim) {
+      Duration later) {
 
     static final Extras STORE = new Extras(DecidedBy.STORE, Optional.empty(), Duration.ZERO);
     static final Extras LEASE = new Extras(DecidedBy.LEASE, Optional.empty(), Duration.ZERO);
 
     Extras(DecidedBy decidedBy, Optional<Duration> ban, Duration delay) {
-      this(
-          decidedBy,
-          ban,
-          delay,
-          Optional.empty(),
-          Optional.empty(),
-          Duration.ZERO,
-          Optional.empty());
+      this(decidedBy, ban, delay, Optional.empty(), Optional.empty(), Duration.ZERO);
     }
   }
 
@@ -197,24 +189,6 @@ public final class Verdict {
    */
   public Optional<Duration> storeRetryAfter() {
     return extras.storeRetryAfter;
-  }
-
-  /**
-   * What the store found of the {@linkplain LimitRequest#submission submission} of the call. If it
-   * runs or was answered, the store has not decided, and has charged nothing, unless repetitions
-   * are {@linkplain Submission#charged charged}. Empty if the call has no submission or one that is
-   * only compared, if it is denied, and if the submission was not looked for, for example by the
-   * fallback.
-   */
-  public Optional<Claim> claim() {
-    return extras.claim;
-  }
-
-  /** Whether the submission of the call was there before, so that the store has not decided. */
-  public boolean isRepetition() {
-    return extras.decidedBy == DecidedBy.NONE
-        && extras.claim.isPresent()
-        && extras.claim.get().state() != Claim.State.CLAIMED;
   }
 
   /** The handle to give back or settle what was taken. */
@@ -337,19 +311,6 @@ public final class Verdict {
         : known;
   }
 
-  /** Returns this verdict with what was found of the submission of the call. */
-  public Verdict withClaim(Claim found) {
-    return with(
-        new Extras(
-            extras.decidedBy,
-            extras.ban,
-            extras.delay,
-            extras.reason,
-            extras.storeRetryAfter,
-            extras.later,
-            Optional.of(found)));
-  }
-
   /**
    * Returns this verdict with a longer {@link #retryAfter()}, if it has one, so that the callers of
    * equal denials do not return together. The verdicts of its rules are the same.
@@ -364,8 +325,7 @@ public final class Verdict {
             extras.delay,
             extras.reason,
             extras.storeRetryAfter,
-            extras.later.plus(more),
-            extras.claim));
+            extras.later.plus(more)));
   }
 
   private Verdict with(Extras other) {
@@ -421,8 +381,7 @@ public final class Verdict {
             extras.delay,
             Optional.of(why.reason()),
             why.retryAfter(),
-            extras.later,
-            extras.claim));
+            extras.later));
   }
 
   @Override
@@ -563,8 +522,7 @@ public final class Verdict {
           policy,
           outcome,
           new Known(rules, duplicate),
-          new Extras(
-              decidedBy, ban, delay, reason, storeRetryAfter, Duration.ZERO, Optional.empty()),
+          new Extras(decidedBy, ban, delay, reason, storeRetryAfter, Duration.ZERO),
           reservation,
           decidedAtMicros);
     }

@@ -172,22 +172,6 @@ class VerdictTest {
     assertThat(free.allowed()).isTrue();
   }
 
-  /** Of a submission that was charged, or is new, the store has decided. */
-  @Test
-  void aRepetitionIsASubmissionThatWasThereBeforeTheStoreHadToDecide() {
-    Policy policy = Policy.of("policy", rule(1, HOUR));
-    Claim answered = Claim.answered(KEY, new byte[] {1}, HOUR);
-    Verdict free = Verdict.free(policy);
-    assertThat(free.claim()).isEmpty();
-    assertThat(free.isRepetition()).isFalse();
-    assertThat(free.withClaim(Claim.claimed(KEY, new byte[] {2})).isRepetition()).isFalse();
-    assertThat(free.withClaim(answered).isRepetition()).isTrue();
-    Verdict charged = verdict(Outcome.ALLOWED, Optional.empty(), passes(1)).withClaim(answered);
-    assertThat(charged.isRepetition()).isFalse();
-    assertThat(charged.claim()).contains(answered);
-    assertThat(charged.rules()).containsExactly(passes(1));
-  }
-
   @Test
   void aVerdictMayBeReportedUnderAnotherPolicy() {
     Policy other = Policy.of("other", rule(2, HOUR));

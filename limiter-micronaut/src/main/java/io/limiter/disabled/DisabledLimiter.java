@@ -7,7 +7,6 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
-import io.limiter.micronaut.call.IdempotentCalls;
 import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
 import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
@@ -38,11 +37,6 @@ final class DisabledLimiter {
   @Singleton
   LimitPolicies policies() {
     return new NoPolicies();
-  }
-
-  @Singleton
-  IdempotentCalls idempotentCalls() {
-    return IdempotentCalls.unlimited();
   }
 
   @Singleton

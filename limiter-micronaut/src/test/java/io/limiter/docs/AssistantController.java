@@ -10,7 +10,6 @@ import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.ConcurrencyLimit;
 import io.limiter.micronaut.annotation.Counts;
-import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -81,12 +80,6 @@ class AssistantController {
   @PreventDuplicate(within = 10)
   String once(@Body Map<String, String> form) {
     return "once";
-  }
-
-  @Post("/replayed")
-  @Idempotent(retain = "24h")
-  String replayed(@Body Map<String, String> order) {
-    return "replayed";
   }
 
   @Get("/in-flight")

@@ -4,8 +4,6 @@ package io.limiter.docs;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.ConcurrencyLimit;
 import io.limiter.micronaut.annotation.Counts;
-import io.limiter.micronaut.annotation.Duplicate;
-import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -94,17 +92,6 @@ class RecipesController {
   @RateRule(count = 5, time = 1)
   @RateRule(count = 200, time = 1, limitType = LimitType.GLOBAL, name = "everyone")
   HttpResponse<?> tip() {
-    return HttpResponse.accepted();
-  }
-
-  @Post("/hooks/{partner}")
-  @RateLimiter(
-      subject = "#{partner}",
-      rules = @RateRule(count = 50, time = 1),
-      preventDuplicate = true,
-      preventDuplicateRule = @RateRule(count = 1, time = 1, timeUnit = TimeUnit.HOURS),
-      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
-  HttpResponse<?> hook(String partner) {
     return HttpResponse.accepted();
   }
 

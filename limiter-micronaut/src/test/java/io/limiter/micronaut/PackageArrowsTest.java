@@ -16,7 +16,6 @@ import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 import io.limiter.micronaut.address.IpAddress;
 import io.limiter.micronaut.call.ArrivingCall;
-import io.limiter.micronaut.call.IdempotentCalls;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DenialBody;
@@ -280,7 +279,6 @@ class PackageArrowsTest {
               Denial.class,
               DenialBody.class,
               DenialMessages.class,
-              IdempotentCalls.class,
               IpAddress.class,
               LimitDeniedHandler.class,
               LimitInterceptor.class,

@@ -170,9 +170,7 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
             .filter(
                 guard ->
                     isRejected(guard.submitter())
-                        || guard.submission() instanceof Submission.ByExpression
-                        || (guard.submission() instanceof Submission.ByIdempotencyKey key
-                            && key.required()))
+                        || guard.submission() instanceof Submission.ByExpression)
             .isPresent();
   }
 

@@ -103,7 +103,7 @@ public final class LeaseStore extends DelegatingStore {
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-    if (mode != Mode.ACQUIRE || request.submission().isPresent() || !isLeased(request)) {
+    if (mode != Mode.ACQUIRE || !isLeased(request)) {
       return store.decide(request, mode);
     }
     SpentUnits spent = spend(request);

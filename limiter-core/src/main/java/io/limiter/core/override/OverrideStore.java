@@ -41,10 +41,7 @@ public final class OverrideStore extends DelegatingStore {
     }
     Policy policy = request.policy().withStacks(changed.stream().map(Charge::stack).toList());
     return store
-        .decide(
-            new LimitRequest(
-                policy, changed, request.duplicate(), request.past(), request.submission()),
-            mode)
+        .decide(new LimitRequest(policy, changed, request.duplicate(), request.past()), mode)
         .thenApply(
             verdict ->
                 verdict.withReservation(new Reservation.Replaced(verdict.reservation(), request)));

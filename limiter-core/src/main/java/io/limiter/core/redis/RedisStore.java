@@ -5,16 +5,13 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.Charge;
-import io.limiter.core.Claim;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
-import io.limiter.core.Submission;
 import io.limiter.core.Verdict;
-import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.override.OverrideTable;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.redis.RedisHealth.NodeListener;
@@ -91,11 +88,6 @@ public final class RedisStore implements LimitStore {
   private final Function<StateKey, byte[]> names;
   private final Function<RuleStack, EncodedStack> stacks;
 
-  private final DecisionScripts scripts;
-
-  /** Created if it is needed; only then are submissions claimed with decisions. */
-  private volatile @Nullable RedisIdempotencyStore submissions;
-
   /**
    * Creates a store over open connections, which are closed with the store.
    *
@@ -143,7 +135,6 @@ public final class RedisStore implements LimitStore {
       NodeBreakers breakers,
       LongSupplier wallMicros) {
     this.settings = settings;
-    this.scripts = scripts;
     this.decide = scripts.decide();
     BoundedCache<RuleStack, EncodedStack> encoded =
         new BoundedCache<>(
@@ -167,63 +158,6 @@ public final class RedisStore implements LimitStore {
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-    RedisIdempotencyStore claims = submissions;
-    // Past units are recorded by a script of their own, so such a call is decided alone.
-    return claims != null && claims(request) && request.past().isEmpty() && mode == Mode.ACQUIRE
-        ? submit(request, request.submission().orElseThrow(), claims)
-        : decideAlone(request, mode);
-  }
-
-  /** Once {@link #idempotency} is used: if all keys of the request are sure to be in one slot. */
-  @Override
-  public boolean claims(LimitRequest request) {
-    if (submissions == null || request.submission().isEmpty()) {
-      return false;
-    }
-    String tag = request.submission().get().key().tag();
-    return !nodes.bySlot
-        || request.allCharges().stream().allMatch(charge -> charge.key().tag().equals(tag));
-  }
-
-  private CompletionStage<Verdict> submit(
-      LimitRequest request, Submission submission, RedisIdempotencyStore claims) {
-    EncodedCall call = EncodedCall.of(request, Mode.ACQUIRE, names, stacks, null);
-    byte[] token = claims.newToken();
-    ScriptCall<byte[]> script =
-        claims.submit(
-            call,
-            submission,
-            token,
-            ScriptCall.Time.of(settings.deadline(request.policy()), settings));
-    Function<byte[], Verdict> read =
-        reply ->
-            claims.submitted(
-                request, token, reply, bytes -> verdict(request, Mode.ACQUIRE, read(bytes, call)));
-    // The call has failed by then. It is undone, so that a fallback need not know of it.
-    var unused =
-        script
-            .late()
-            .thenApply(read)
-            .thenAccept(
-                late -> {
-                  var unusedUnits = late.reservation().refund();
-                  late.claim()
-                      .filter(claim -> claim.state() == Claim.State.CLAIMED)
-                      .ifPresent(claims::release);
-                });
-    return script
-        .start()
-        .thenApply(read)
-        .exceptionallyCompose(
-            failure ->
-                RedisNodes.Division.SEVERAL_SLOTS.isCauseOf(failure)
-                        || RedisNodes.Division.SLOT_MOVING.isCauseOf(failure)
-                    ? decideAlone(request, Mode.ACQUIRE)
-                    : CompletableFuture.failedFuture(failure));
-  }
-
-  /** Decides without the submission of the request. */
-  private CompletionStage<Verdict> decideAlone(LimitRequest request, Mode mode) {
     EncodedCall call = EncodedCall.of(request, mode, names, stacks, batching);
     ScriptCall.Time time = ScriptCall.Time.of(settings.deadline(request.policy()), settings);
     return nodes.bySlot && call.size() > 1
@@ -461,16 +395,6 @@ public final class RedisStore implements LimitStore {
   public <E extends OverrideTable.Entry<E>> OverrideTable<E> table(
       String name, String entries, OverrideTable.Reader<E> reader) {
     return new RedisOverrides<>(nodes, settings, name, entries, reader);
-  }
-
-  /** Claims and answers of submissions, within the deadline of all policies. */
-  public synchronized IdempotencyStore idempotency() {
-    RedisIdempotencyStore known = submissions;
-    if (known == null) {
-      known = new RedisIdempotencyStore(nodes, units, settings, scripts);
-      submissions = known;
-    }
-    return known;
   }
 
   /** Runs scripts of other modules over the connections of this store. */

@@ -10,10 +10,12 @@ import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.redis.wire.TakenUnits;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -26,6 +28,7 @@ import org.jspecify.annotations.Nullable;
 final class UnitScripts {
 
   private static final int STAMP = 8;
+  private static final Duration LONGEST = Duration.ofDays(366);
 
   private final RedisNodes nodes;
   private final DecisionScripts scripts;
@@ -98,9 +101,14 @@ final class UnitScripts {
   /** Keeps a submission for this time from now on. Completes with 0 if it is lost. */
   CompletionStage<Long> hold(TakenUnits submission, Duration time) {
     byte[][] key = {settings.name(submission.key)};
-    byte[][] arguments =
-        RedisIdempotencyStore.arguments("hold", submission.stamp(), time, new byte[0]);
-    return count(scripts.claims(), key, arguments);
+    return count(scripts.hold(), key, new byte[][] {submission.stamp(), millis(time)});
+  }
+
+  /** A time in milliseconds as text, rounded up and within the range of all times here. */
+  private static byte[] millis(Duration time) {
+    Duration some = time.compareTo(LONGEST) < 0 ? time : LONGEST;
+    long millis = TimeUnit.MILLISECONDS.convert(some.plusNanos(999_999));
+    return Long.toString(Math.max(1, millis)).getBytes(StandardCharsets.US_ASCII);
   }
 
   private byte[][] keys(List<TakenUnits> units) {

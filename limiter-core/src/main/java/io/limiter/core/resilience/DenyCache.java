@@ -117,10 +117,7 @@ public final class DenyCache extends DelegatingStore {
 
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
-    // The answer to a submission is repeated, even if its caller is denied by now.
-    if (mode != Mode.ACQUIRE
-        || request.submission().isPresent()
-        || !remembers.test(request.policy())) {
+    if (mode != Mode.ACQUIRE || !remembers.test(request.policy())) {
       return store.decide(request, mode);
     }
     KnownDenial known = denials.get(request.charges());

@@ -171,11 +171,7 @@ public final class FallbackStore extends DelegatingStore {
               if (failing) {
                 logEnd();
               }
-              if (verdict != null && verdict.isRepetition()) {
-                call.unanswered();
-              } else {
-                call.answered(verdict);
-              }
+              call.answered(verdict);
               return verdict;
             });
   }

@@ -25,11 +25,6 @@ public abstract class DelegatingStore implements LimitStore {
   }
 
   @Override
-  public boolean claims(LimitRequest request) {
-    return store.claims(request);
-  }
-
-  @Override
   public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
     return store.lease(units, time);
   }

@@ -39,15 +39,6 @@ public interface LimitStore extends AutoCloseable {
   CompletionStage<Verdict> decide(LimitRequest request, Mode mode);
 
   /**
-   * Whether {@link #decide} also claims the {@linkplain LimitRequest#submission submission} of this
-   * request, in the same step. The default implementation returns false: such a store ignores
-   * submissions.
-   */
-  default boolean claims(LimitRequest request) {
-    return false;
-  }
-
-  /**
    * Replaces what this store has counted under the key of a charge with what is known from
    * elsewhere. For stores that decide in place of another one; other stores need not implement it.
    * Must not block.

@@ -9,13 +9,9 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.StateKey;
-import io.limiter.core.Subject;
-import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.redis.AuditedStore;
 import io.limiter.core.redis.RedisSettings;
-import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.resilience.FallbackStore;
 import io.limiter.core.store.LimitStore;
@@ -32,13 +28,6 @@ import java.util.function.UnaryOperator;
 
 /** A limiter on the primary that sentinels report. */
 final class SentinelBench extends LimiterBench {
-
-  /** A machine that does much beside may take longer than the usual deadline. */
-  private static final RedisSettings CLAIMS =
-      new RedisSettings(RedisSettings.DEFAULT_PREFIX, Duration.ofSeconds(2));
-
-  private static final StateKey WARM_UP =
-      StateKey.of("warm-up", new Subject("user", "ada")).answers("warm-up");
 
   final SentinelGroup group;
   private final List<LimitStore> others = new ArrayList<>();
@@ -92,17 +81,6 @@ final class SentinelBench extends LimiterBench {
     others.add(another);
     awaitDecided(another);
     return another;
-  }
-
-  /** The claims of another instance. It is closed with the bench. */
-  IdempotencyStore idempotency() {
-    RedisStore another =
-        new RedisStore(SharedConnection.open(RedisURI.create(group.uri()), CLAIMS), CLAIMS);
-    others.add(another);
-    await()
-        .ignoreExceptions()
-        .until(() -> another.idempotency().forget(WARM_UP).toCompletableFuture().join() == null);
-    return another.idempotency();
   }
 
   /** Returns when Redis decides the calls of another instance. */

@@ -17,7 +17,6 @@ import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.limiter.core.Answer;
 import io.limiter.core.Charge;
-import io.limiter.core.Claim;
 import io.limiter.core.Differential;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
@@ -25,13 +24,10 @@ import io.limiter.core.Policy;
 import io.limiter.core.Reservation;
 import io.limiter.core.Scenario;
 import io.limiter.core.ScenarioGenerator;
-import io.limiter.core.StateKey;
 import io.limiter.core.Step;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
-import io.limiter.core.Submission;
 import io.limiter.core.Verdict;
-import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.redis.wire.ScriptSourceTest;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.ConcurrencyLimitRule;
@@ -147,7 +143,8 @@ class LeastPrivilegeTest {
       Reservation reservation =
           acquire(store, call).reservation(); // a long log, which is written in place
       assertThat(reservation.release().toCompletableFuture().join()).isOne();
-      assertThat(acquire(store, call).allowed()).isTrue();
+      Reservation guard = acquire(store, call).reservation();
+      assertThat(guard.hold(HOUR).toCompletableFuture().join()).isOne();
       assertThat(reservation.refund().toCompletableFuture().join()).isEqualTo(200);
       Reservation held = acquire(store, running).reservation();
       assertThat(held.renewPermits().toCompletableFuture().join()).isOne();
@@ -160,44 +157,9 @@ class LeastPrivilegeTest {
           .reset(call.allCharges().stream().map(Charge::key).toList())
           .toCompletableFuture()
           .join();
-      keepAnswers(store.idempotency());
       assertThat(store.health().check().toCompletableFuture().join())
           .allSatisfy(node -> assertThat(node.failure()).isEmpty());
       assertThat(aclLog()).as("ACL LOG").isEmpty();
-    }
-  }
-
-  private static void keepAnswers(IdempotencyStore answers) {
-    StateKey key = StateKey.of("orders", ADA).answers("order");
-    for (int i = 0; i < 2; i++) {
-      Claim claim = claim(answers, key);
-      assertThat(claim.state()).isEqualTo(Claim.State.CLAIMED);
-      assertThat(claim(answers, key).state()).isEqualTo(Claim.State.RUNNING);
-      assertThat(answers.renew(claim, HOUR)).succeedsWithin(PATIENCE).isEqualTo(true);
-      assertThat(i == 0 ? answers.release(claim) : answers.answer(claim, new byte[9], HOUR))
-          .succeedsWithin(PATIENCE)
-          .isEqualTo(true);
-    }
-    assertThat(claim(answers, key).state()).isEqualTo(Claim.State.ANSWERED);
-    assertThat(answers.forget(key)).succeedsWithin(PATIENCE);
-  }
-
-  private static Claim claim(IdempotencyStore answers, StateKey key) {
-    return answers.claim(new Submission(key, new byte[32], HOUR)).toCompletableFuture().join();
-  }
-
-  /** A user with the rights of an earlier version. */
-  @Test
-  void aUserWhoMayNotReadTheTimeToLiveClaimsNothing() {
-    List<String> rights = new ArrayList<>(documented());
-    assertThat(rights.remove("+pttl")).isTrue();
-    try (RedisStore store = store(user("limiter", rights))) {
-      StateKey key = StateKey.of("orders", ADA).answers("order");
-      assertThat(store.idempotency().claim(new Submission(key, new byte[32], HOUR)))
-          .failsWithin(PATIENCE)
-          .withThrowableThat()
-          .withCauseInstanceOf(StoreException.class);
-      assertThat(values()).isEmpty();
     }
   }
 

@@ -84,14 +84,6 @@ public final class TestRedis implements AutoCloseable {
     return store(scripts, RedisScript.of(replace(scripts.decide().text(), line, replacement)));
   }
 
-  /** A store that claims submissions with its decisions. */
-  RedisStore submittingStore() {
-    DecisionScripts scripts = DecisionScripts.load(List.of(new FadingCounter()));
-    RedisStore store = store(scripts, scripts.decide());
-    var unused = store.idempotency();
-    return store;
-  }
-
   /** A store with these custom algorithms. */
   public RedisStore store(List<CustomAlgorithm> algorithms) {
     DecisionScripts scripts = DecisionScripts.load(algorithms);
@@ -110,8 +102,7 @@ public final class TestRedis implements AutoCloseable {
         new DecisionScripts(
             RedisScript.of(decide(scripts.decide())),
             scripts.batch().map(batch -> RedisScript.of(decide(batch))),
-            scripts.submit(),
-            scripts.claims(),
+            scripts.hold(),
             RedisScript.of(clocked(scripts.refund())),
             RedisScript.of(decide(scripts.renew())),
             scripts.algorithms()),
@@ -135,7 +126,6 @@ public final class TestRedis implements AutoCloseable {
 
   private RedisStore store(DecisionScripts scripts, RedisScript deciding, LongSupplier wallMicros) {
     String decide = decide(deciding);
-    String submit = decide(scripts.submit());
     String refund = clocked(scripts.refund());
     String renew = decide(scripts.renew());
     RedisStore store =
@@ -145,8 +135,7 @@ public final class TestRedis implements AutoCloseable {
             new DecisionScripts(
                 RedisScript.of(decide),
                 Optional.empty(),
-                RedisScript.of(submit),
-                scripts.claims(),
+                scripts.hold(),
                 RedisScript.of(refund),
                 RedisScript.of(renew),
                 scripts.algorithms()),
@@ -154,7 +143,6 @@ public final class TestRedis implements AutoCloseable {
             wallMicros);
     // Scripts that are loaded are not sent a second time, which would be out of order.
     commands().scriptLoad(bytes(decide));
-    commands().scriptLoad(bytes(submit));
     commands().scriptLoad(bytes(refund));
     commands().scriptLoad(bytes(renew));
     store.reset(List.of(new StateKey("none", "none"))).toCompletableFuture().join();
@@ -165,13 +153,7 @@ public final class TestRedis implements AutoCloseable {
   static DecisionScripts scripts(
       DecisionScripts others, RedisScript decide, RedisScript refund, RedisScript renew) {
     return new DecisionScripts(
-        decide,
-        Optional.empty(),
-        others.submit(),
-        others.claims(),
-        refund,
-        renew,
-        others.algorithms());
+        decide, Optional.empty(), others.hold(), refund, renew, others.algorithms());
   }
 
   private String decide(RedisScript script) {

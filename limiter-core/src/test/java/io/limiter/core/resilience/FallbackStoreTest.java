@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.limiter.core.Charge;
-import io.limiter.core.Claim;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
@@ -90,21 +89,6 @@ class FallbackStoreTest {
 
     assertThat(back.decidedBy()).isEqualTo(DecidedBy.STORE);
     assertThat(back.rules().get(0).remaining()).isEqualTo(1);
-  }
-
-  /** It charges nothing, and its store has recorded nothing before it. */
-  @Test
-  void aRepetitionReportsNothing() {
-    first.failure = new StoreException(FailureReason.DISCONNECTED, "away", null);
-    acquire();
-    first.failure = null;
-    first.verdict =
-        Verdict.free(CALL.policy())
-            .withClaim(Claim.answered(KEYS.get(0), new byte[0], Duration.ofHours(1)));
-    assertThat(acquire().isRepetition()).isTrue();
-    first.verdict = null;
-
-    assertThat(acquire().rules().get(0).remaining()).isEqualTo(3);
   }
 
   @Test

@@ -35,12 +35,6 @@ public @interface Duplicate {
   String key() default "";
 
   /**
-   * Whether a request without an {@code Idempotency-Key} is denied as a bad request, where that
-   * header makes submissions equal. True by default; if false, such a request is never a duplicate.
-   */
-  boolean requireIdempotencyKey() default true;
-
-  /**
    * Whether a submission whose method failed, by an exception or a status of 500 and above, may be
    * repeated at once. True by default. A submission whose method was never entered may be repeated
    * at once whatever the values of this and {@link #releaseOn}. A method whose result does not show
@@ -57,38 +51,12 @@ public @interface Duplicate {
   int[] releaseOn() default {};
 
   /**
-   * For how long the response to a submission is kept, as a time with its unit, such as {@code
-   * "24h"}: a repetition receives it in place of a denial. 1 s to 366 days; by default it is not
-   * kept. {@link Idempotent} is short for it.
-   *
-   * <p>Submissions are equal that have the same {@code Idempotency-Key}; {@link #by} need not say
-   * so. The time of {@link RateLimiter#preventDuplicateRule}, {@link #releaseOnFailure}, {@link
-   * #status}, {@link #code} and {@link #message} have no meaning then, and are rejected. Only
-   * routes have it.
-   */
-  String replay() default "";
-
-  /**
    * For how long a submission is taken by a process that does not renew it: after that the key of a
-   * process that has died is free. 1 s to 10 min. The process renews it while the method runs. With
-   * {@link #replay}, 30 s by default. Without, a submission is by default taken at once for the
-   * time of {@link RateLimiter#preventDuplicateRule}, which must be longer than this one, with a
-   * count of 1; the method must show when its calls end.
+   * process that has died is free. 1 s to 10 min. The process renews it while the method runs. By
+   * default a submission is taken at once for the time of {@link RateLimiter#preventDuplicateRule},
+   * which must be longer than this one, with a count of 1; the method must show when its calls end.
    */
   String claim() default "";
-
-  /**
-   * For how long a repetition waits for the response to a submission that is still processed,
-   * before it is denied with 409. 2 s by default; 0 s to 30 s. Only with {@link #replay}.
-   */
-  String maxWait() default "";
-
-  /**
-   * Whether the rules count a repetition, and may deny it, before it receives its response. False
-   * by default. A request with another body under its key is never counted. The request alone must
-   * decide: no limit of the method may need the arguments. Only with {@link #replay}.
-   */
-  boolean chargeRepetitions() default false;
 
   /** Status of the response to a duplicate. By default as configured: 409. */
   int status() default 0;

@@ -22,14 +22,5 @@ public enum DuplicateBy {
    * its members. The guard decides this around the method, after the body was read; the gate does
    * not.
    */
-  ARGUMENTS,
-  /**
-   * They come from the same subject and have the same {@code Idempotency-Key} header, whatever
-   * their content. The header's value is 1 to 255 printable ASCII characters, plain or as a quoted
-   * string.
-   *
-   * @see <a href="https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/">the
-   *     draft</a>
-   */
-  IDEMPOTENCY_KEY
+  ARGUMENTS
 }

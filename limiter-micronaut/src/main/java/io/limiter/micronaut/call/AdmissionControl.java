@@ -178,9 +178,6 @@ public final class AdmissionControl {
       call.decided(uncharged);
       return uncharged;
     }
-    if (!call.isDecidedBy(verdict)) {
-      return LimitedCall.uncharged(plan);
-    }
     if (call.isReported()) {
       for (int i = 0; i < verdicts.size(); i++) {
         verdicts.get(i).decided(call, verdict);

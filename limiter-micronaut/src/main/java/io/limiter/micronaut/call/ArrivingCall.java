@@ -51,11 +51,6 @@ public abstract class ArrivingCall<T> implements CallValues {
     return store.decide(charges, Mode.ACQUIRE);
   }
 
-  /** Whether the call is decided; if not, it continues without being admitted or denied. */
-  protected boolean isDecidedBy(Verdict verdict) {
-    return true;
-  }
-
   /** Whether listeners receive the verdict. */
   protected boolean isReported() {
     return true;

@@ -38,7 +38,7 @@ abstract class HeldSubmission extends Held {
       return;
     }
     LOG.warn(
-        "A method has outlived its claim, so its answer is not kept, and its submission may have run twice: Redis was away for longer than the claim, this process was paused, or the key was reset. A longer claim (@Idempotent.claim, @Duplicate.claim) avoids that");
+        "A method has outlived its claim, so its submission may have run twice: Redis was away for longer than the claim, this process was paused, or the key was reset. A longer claim (@Duplicate.claim) avoids that");
   }
 
   /** The duplicate guard of a call: taken for its claim, and kept for its time afterwards. */

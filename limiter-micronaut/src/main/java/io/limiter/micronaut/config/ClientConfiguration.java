@@ -6,7 +6,6 @@ import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.bind.annotation.Bindable;
 import java.time.Duration;
-import java.util.Set;
 
 /**
  * Settings of clients that obey the limits of other services.
@@ -22,8 +21,6 @@ import java.util.Set;
  *     Default value 0.5; 0 to 1. With 0 all are sent when the pause ends.
  * @param maxServers The number of servers whose pauses are known. Default value 1,000; 1 to
  *     100,000. The pauses of further servers are not obeyed.
- * @param idempotencyMethods The methods whose requests have an {@code Idempotency-Key}, where a
- *     client has {@code @SendIdempotencyKey}. Default value {@code POST, PATCH}.
  */
 @Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(ClientConfiguration.PREFIX)
@@ -32,8 +29,7 @@ public record ClientConfiguration(
     @Bindable(defaultValue = "100") int maxWaiters,
     @Bindable(defaultValue = "5m") Duration maxRetryAfter,
     @Bindable(defaultValue = "0.5") double jitter,
-    @Bindable(defaultValue = "1000") int maxServers,
-    @Bindable(defaultValue = "POST,PATCH") Set<String> idempotencyMethods) {
+    @Bindable(defaultValue = "1000") int maxServers) {
 
   /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".client";
@@ -50,12 +46,5 @@ public record ClientConfiguration(
         PREFIX + ".max-retry-after", maxRetryAfter, Duration.ofSeconds(1), Duration.ofDays(1));
     Bounds.require(PREFIX + ".jitter", jitter, jitter >= 0 && jitter <= 1, "0 to 1");
     Bounds.require(PREFIX + ".max-servers", maxServers, 1, MAX_NUMBER);
-    Bounds.require(
-        PREFIX + ".idempotency-methods",
-        idempotencyMethods,
-        !idempotencyMethods.isEmpty()
-            && idempotencyMethods.stream().allMatch(name -> name.matches("[A-Z]+")),
-        "names of HTTP methods in capitals, such as POST");
-    idempotencyMethods = Set.copyOf(idempotencyMethods);
   }
 }

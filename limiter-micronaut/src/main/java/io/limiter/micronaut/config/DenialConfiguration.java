@@ -7,10 +7,7 @@ import io.micronaut.context.annotation.ConfigurationInject;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
-import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.bind.annotation.Bindable;
-import java.net.URI;
-import java.net.URISyntaxException;
 import java.util.Map;
 
 /**
@@ -19,7 +16,6 @@ import java.util.Map;
  *
  * @param form the form of the body
  * @param numbers whether a problem has the numbers of the rule that denies
- * @param idempotencyType the type of the problems with an {@code Idempotency-Key}: a link
  * @param texts the response to calls of each outcome that is denied, unless their annotation
  *     overrides it: all parts of it
  * @param tooCostlyMessage the message for a call that costs more than a rule ever admits, in place
@@ -32,18 +28,12 @@ import java.util.Map;
 public record DenialConfiguration(
     Body form,
     boolean numbers,
-    String idempotencyType,
     Map<Outcome, DenialText> texts,
     String tooCostlyMessage,
     String inFlightMessage) {
 
   /** Prefix of these settings. */
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".denial";
-
-  /** Where the header is described, in an application that documents it nowhere else. */
-  @Internal
-  public static final String IDEMPOTENCY_TYPE =
-      "https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header-07#section-2.7";
 
   /** The form of the body. */
   public enum Body {
@@ -63,10 +53,6 @@ public record DenialConfiguration(
    *     {@code template}.
    * @param numbers Whether the body {@code problem} has the numbers of the rule that denies.
    *     Default value false.
-   * @param idempotencyType The {@code type} of the body {@code problem} where an {@code
-   *     Idempotency-Key} is missing, malformed, already used or in use: a link to your
-   *     documentation of the header. Default value section 2.7 of
-   *     draft-ietf-httpapi-idempotency-key-header-07.
    * @param status Status of the response to a call that a rule denied. Default value 429; 400 to
    *     599.
    * @param code Code by which programs recognize such a denial. Default value {@code rate_limited}.
@@ -96,7 +82,6 @@ public record DenialConfiguration(
   DenialConfiguration(
       @Bindable(defaultValue = "application") String body,
       @Bindable(defaultValue = "false") boolean numbers,
-      @Bindable(defaultValue = IDEMPOTENCY_TYPE) String idempotencyType,
       @Bindable(defaultValue = "429") int status,
       @Bindable(defaultValue = "rate_limited") String code,
       @Bindable(defaultValue = "{limiter.rate-limited}") String message,
@@ -114,7 +99,6 @@ public record DenialConfiguration(
     this(
         EnumSetting.of(Body.class, PREFIX + ".body", body),
         numbers,
-        link(idempotencyType),
         Map.of(
             Outcome.LIMITED,
             text("", status, code, message),
@@ -139,19 +123,6 @@ public record DenialConfiguration(
       throw new IllegalArgumentException("Calls that are allowed are not denied");
     }
     return text;
-  }
-
-  private static String link(String type) {
-    try {
-      if (!new URI(type).toString().isEmpty()) {
-        return type;
-      }
-    } catch (URISyntaxException e) {
-      // as an empty one
-    }
-    throw new ConfigurationException(
-        "%s.idempotency-type = '%s': it is no URI: write a link, such as /docs/idempotency, or leave it out"
-            .formatted(PREFIX, type));
   }
 
   private static DenialText text(String kind, int status, String code, String message) {

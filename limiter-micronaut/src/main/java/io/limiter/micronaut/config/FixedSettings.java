@@ -3,7 +3,6 @@ package io.limiter.micronaut.config;
 
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
-import io.limiter.micronaut.config.LimiterConfiguration.IdempotencyConfiguration.EncryptionConfiguration;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.Environment;
@@ -42,7 +41,6 @@ public final class FixedSettings {
           limiter.gate.enabled
           limiter.headers.debug limiter.headers.retry-after limiter.headers.warning
           limiter.health.enabled limiter.health.required
-          limiter.idempotency.compare
           limiter.management.show-subjects
           limiter.metrics.enabled
           limiter.overrides.enabled
@@ -63,10 +61,10 @@ public final class FixedSettings {
               limiter.address.header limiter.address.ipv6-prefix limiter.address.trusted-proxies
               limiter.block.addresses limiter.block.users
               limiter.block.message limiter.block.status
-              limiter.client.idempotency-methods limiter.client.jitter
+              limiter.client.jitter
               limiter.client.max-retry-after limiter.client.max-servers
               limiter.client.max-wait limiter.client.max-waiters
-              limiter.denial.body limiter.denial.idempotency-type
+              limiter.denial.body
               limiter.denial.in-flight-message limiter.denial.too-costly-message
               limiter.denial.code limiter.denial.message limiter.denial.status
               limiter.denial.banned-code limiter.denial.banned-message
@@ -80,10 +78,6 @@ public final class FixedSettings {
               limiter.exempt.addresses limiter.exempt.users
               limiter.exempt.header limiter.exempt.tokens
               limiter.headers.format limiter.headers.retry-after-jitter
-              limiter.idempotency.encryption.current limiter.idempotency.encryption.keys
-              limiter.idempotency.headers
-              limiter.idempotency.max-answer limiter.idempotency.max-body
-              limiter.idempotency.max-bytes limiter.idempotency.max-entries
               limiter.memory.instances limiter.memory.max-subjects
               limiter.overrides.interval
               limiter.redis.sentinel.password limiter.redis.sentinel.username
@@ -154,9 +148,11 @@ public final class FixedSettings {
     if (!mistakes.isEmpty()) {
       throw new ConfigurationException(String.join("\n", mistakes));
     }
-    Map<String, Object> keys = sources.properties().getProperties(EncryptionConfiguration.KEYS);
-    if (!keys.isEmpty()) {
-      hashes.put(EncryptionConfiguration.KEYS, keys.hashCode());
+    for (String prefix : ModuleSettings.prefixes()) {
+      Map<String, Object> own = sources.properties().getProperties(prefix);
+      if (!own.isEmpty()) {
+        hashes.put(prefix, own.hashCode());
+      }
     }
     new TemplateConfiguration(sources.properties())
         .fields()

@@ -9,21 +9,13 @@ import io.micronaut.context.annotation.ConfigurationInject;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
-import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.bind.annotation.Bindable;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.ZoneId;
-import java.util.Base64;
 import java.util.EnumSet;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
-import javax.crypto.spec.SecretKeySpec;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Settings of the limiter as a whole.
@@ -224,133 +216,6 @@ public record LimiterConfiguration(
           maxAge,
           maxAge.compareTo(Duration.ZERO) > 0 && maxAge.compareTo(DenyCache.MAX_AGE) <= 0,
           "more than 0 and 1s at most" + remedy);
-    }
-  }
-
-  /**
-   * Bounds of answers that are kept for submissions with an {@code Idempotency-Key}.
-   *
-   * @param compare Whether a key of a request with another method, path, query or body is answered
-   *     422 where repetitions are denied. With {@code false} the body is not read for it, and the
-   *     answer is 409. Default value {@code true}.
-   * @param maxBody The longest body of a request that may be repeated, in bytes, since it is
-   *     compared with that of the repetition. A longer one is answered 413. Default value 1,048,576
-   *     (1 MiB); 0 to 16,777,216.
-   * @param maxAnswer The longest body of an answer that is kept, in bytes. A repetition of a
-   *     request with a longer one is answered 409. Default value 262,144 (256 KiB); 0 to 4,194,304.
-   * @param headers The header fields of an answer that are kept, beside {@code Content-Type}.
-   *     Default value {@code Content-Language, Content-Location, ETag, Last-Modified, Link,
-   *     Location}.
-   * @param maxEntries Without Redis: the most submissions that this instance keeps at a time.
-   *     Default value 10,000; 1 to 1,000,000.
-   * @param maxBytes Without Redis: the most bytes of answers that this instance keeps. Default
-   *     value 67,108,864 (64 MiB); 1 to 2,147,483,647.
-   */
-  @ConfigurationProperties("idempotency")
-  public record IdempotencyConfiguration(
-      @Bindable(defaultValue = "true") boolean compare,
-      @Bindable(defaultValue = "1048576") int maxBody,
-      @Bindable(defaultValue = "262144") int maxAnswer,
-      @Bindable(defaultValue = "Content-Language,Content-Location,ETag,Last-Modified,Link,Location")
-          List<String> headers,
-      @Bindable(defaultValue = "10000") int maxEntries,
-      @Bindable(defaultValue = "67108864") int maxBytes) {
-
-    /** Prefix of these settings. */
-    public static final String PREFIX = LimiterConfiguration.PREFIX + ".idempotency";
-
-    public IdempotencyConfiguration {
-      Bounds.require(PREFIX + ".max-body", maxBody, 0, 16_777_216);
-      Bounds.require(PREFIX + ".max-answer", maxAnswer, 0, 4_194_304);
-      Bounds.require(PREFIX + ".max-entries", maxEntries, 1, 1_000_000);
-      Bounds.require(PREFIX + ".max-bytes", maxBytes, 1, Integer.MAX_VALUE);
-      headers = List.copyOf(headers);
-    }
-
-    /**
-     * Settings of the encryption of answers, by AES-GCM.
-     *
-     * @param current the name of the key that encrypts; empty if answers are kept in clear
-     * @param keys the keys that decrypt, by their names
-     */
-    @Internal
-    @Context // created at the start, so that a mistake stops it
-    @ConfigurationProperties("encryption")
-    public record EncryptionConfiguration(
-        Optional<String> current, Map<String, SecretKeySpec> keys) {
-
-      /** Prefix of these settings. */
-      public static final String PREFIX = IdempotencyConfiguration.PREFIX + ".encryption";
-
-      static final String KEYS = PREFIX + ".keys";
-
-      private static final int MAX_NAME = 32;
-      private static final Set<Integer> KEY_BYTES = Set.of(16, 24, 32);
-
-      public EncryptionConfiguration {
-        keys = Map.copyOf(keys);
-        String names = String.join(", ", new TreeSet<>(keys.keySet()));
-        if (current.isEmpty() && !keys.isEmpty()) {
-          throw new ConfigurationException(
-              "%s.current is not set: set it to the key that encrypts, one of %s, or remove %s"
-                  .formatted(PREFIX, names, KEYS));
-        }
-        if (current.isPresent() && !keys.containsKey(current.get())) {
-          throw new ConfigurationException(
-              "%s.current = %s: there is no such key: %s"
-                  .formatted(
-                      PREFIX,
-                      current.get(),
-                      names.isEmpty()
-                          ? "set %s.%s".formatted(KEYS, current.get())
-                          : "set it to one of " + names));
-        }
-      }
-
-      /**
-       * @param current The name of the key that encrypts answers. None by default: answers are kept
-       *     in clear.
-       * @param keys The keys that decrypt answers, by names that you choose: 16, 24 or 32 random
-       *     bytes in base64, the same on all instances. Keep a key that was current until its
-       *     answers have expired. No message contains a key. None by default.
-       * @throws ConfigurationException naming the property and the remedy, without a key
-       */
-      @ConfigurationInject
-      EncryptionConfiguration(@Nullable String current, @Nullable Map<String, String> keys) {
-        this(Optional.ofNullable(current), read(keys == null ? Map.of() : keys));
-      }
-
-      private static Map<String, SecretKeySpec> read(Map<String, String> written) {
-        Map<String, SecretKeySpec> keys = new HashMap<>();
-        written.forEach((name, key) -> keys.put(name, key(name, key)));
-        return keys;
-      }
-
-      private static SecretKeySpec key(String name, String written) {
-        if (name.length() > MAX_NAME || !name.chars().allMatch(c -> c > ' ' && c < 0x7f)) {
-          throw new ConfigurationException(
-              "%s.%s: use a name of %s printable ASCII characters at most"
-                  .formatted(KEYS, name, MAX_NAME));
-        }
-        byte[] bytes;
-        try {
-          bytes = Base64.getDecoder().decode(written.strip());
-        } catch (IllegalArgumentException invalid) {
-          bytes = new byte[0]; // the message of the cause would show a part of the key
-        }
-        if (!KEY_BYTES.contains(bytes.length)) {
-          throw new ConfigurationException(
-              "%s.%s is no key: set it to 16, 24 or 32 random bytes in base64, such as the output of openssl rand -base64 32"
-                  .formatted(KEYS, name));
-        }
-        return new SecretKeySpec(bytes, "AES");
-      }
-
-      /** Without the keys. */
-      @Override
-      public String toString() {
-        return "EncryptionConfiguration[%s of %s]".formatted(current, keys.keySet());
-      }
     }
   }
 

@@ -286,6 +286,11 @@ final class SettingsReader {
     var members = ofRule ? PolicyMember.ofRule() : PolicyMember.ofPolicy();
     int dot = beforeMember(members, path, ofRule ? rule : prefix.length());
     PolicyMember<?> member = members.get(path.substring(dot + 1));
+    ModuleSettings.successor(path, value)
+        .ifPresent(
+            remedy -> {
+              throw origin(key, value).mistake(remedy);
+            });
     if (member == null || (isItem && !member.isList()) || (!ofRule && !prefix.equals(POLICIES))) {
       throw unknown(origin(key, value));
     }

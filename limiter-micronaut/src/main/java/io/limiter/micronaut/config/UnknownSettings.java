@@ -4,7 +4,6 @@ package io.limiter.micronaut.config;
 import static io.limiter.micronaut.config.FixedSettings.KNOWN;
 
 import io.limiter.core.util.NearestNames;
-import io.limiter.micronaut.config.LimiterConfiguration.IdempotencyConfiguration.EncryptionConfiguration;
 import io.micronaut.context.env.PropertySource;
 import io.micronaut.context.env.PropertySource.PropertyConvention;
 import io.micronaut.context.env.SystemPropertiesPropertySource;
@@ -44,11 +43,7 @@ final class UnknownSettings {
    * mistakes.
    */
   private static final List<String> NAMED =
-      List.of(
-          PoliciesConfiguration.PREFIX,
-          LimitSettings.TIERS,
-          TemplateConfiguration.PREFIX,
-          EncryptionConfiguration.KEYS);
+      List.of(PoliciesConfiguration.PREFIX, LimitSettings.TIERS, TemplateConfiguration.PREFIX);
 
   /** Settings of micronaut-redis that users easily expect here. */
   private static final List<String> ELSEWHERE = List.of("redis.uri", "redis.uris");
@@ -113,7 +108,7 @@ final class UnknownSettings {
       return;
     }
     String name = NameUtils.hyphenate(raw, true);
-    if (!isOurs(name) || isKey(name)) {
+    if (!isOurs(name) || ModuleSettings.areThereFor(name)) {
       return;
     }
     if (value instanceof Map<?, ?> map && !map.isEmpty()) {
@@ -131,7 +126,7 @@ final class UnknownSettings {
     String name = NameUtils.hyphenate(raw, true);
     if (isOurs(name)
         && !isFree(raw)
-        && !isKey(name)
+        && !ModuleSettings.areThereFor(name)
         && !isKnown(name)
         && !isOfOthers(variable(name))
         && warned.add(raw)) {
@@ -145,7 +140,8 @@ final class UnknownSettings {
     if (!name.startsWith(variable(LimiterConfiguration.PREFIX) + '_')
         || KNOWN.stream().anyMatch(setting -> variable(setting).equals(name))
         || LimitSettings.FREE.stream().anyMatch(prefix -> name.startsWith(variable(prefix) + '_'))
-        || name.startsWith(variable(EncryptionConfiguration.KEYS) + '_')
+        || ModuleSettings.prefixes().stream()
+            .anyMatch(prefix -> name.startsWith(variable(prefix) + '_'))
         || isOfAService(name)
         || isOfOthers(name)
         || !warned.add(raw)) {
@@ -160,8 +156,11 @@ final class UnknownSettings {
       LOG.warn(
           "The environment variable {} has no effect: there is no such setting{}",
           raw,
-          nearest(KNOWN.stream().map(UnknownSettings::variable), name)
-              .map(setting -> "; did you mean " + setting + '?')
+          ModuleSettings.absence(prefix -> name.startsWith(variable(prefix) + '_'))
+              .or(
+                  () ->
+                      nearest(KNOWN.stream().map(UnknownSettings::variable), name)
+                          .map(setting -> "; did you mean " + setting + '?'))
               .orElse(""));
     }
   }
@@ -178,10 +177,6 @@ final class UnknownSettings {
   /** Compares exactly, as those names are read. */
   private static boolean isFree(String raw) {
     return LimitSettings.isFree(raw) || LimitSettings.isUnder(TemplateConfiguration.PREFIX, raw);
-  }
-
-  private static boolean isKey(String name) {
-    return name.startsWith(EncryptionConfiguration.KEYS + '.');
   }
 
   private static boolean isKnown(String name) {
@@ -238,6 +233,10 @@ final class UnknownSettings {
 
   private static String advice(String raw) {
     String name = NameUtils.hyphenate(raw, true);
+    Optional<String> absent = ModuleSettings.absence(prefix -> LimitSettings.isUnder(prefix, name));
+    if (absent.isPresent()) {
+      return absent.get();
+    }
     if (isGroup(name)) {
       Predicate<String> inGroup = setting -> setting.startsWith(name + '.');
       String example =

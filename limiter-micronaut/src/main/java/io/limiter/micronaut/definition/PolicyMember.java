@@ -93,20 +93,12 @@ public final class PolicyMember<T> {
       word(POLICY, "duplicate.by", DuplicateBy.class).in(SAME);
   public static final PolicyMember<Long> DUPLICATE_COUNT = number(POLICY, "duplicate.count");
   public static final PolicyMember<Duration> DUPLICATE_TIME = time(POLICY, "duplicate.time");
-  public static final PolicyMember<Boolean> REQUIRE_IDEMPOTENCY_KEY =
-      flag(POLICY, "duplicate.require-idempotency-key");
   public static final PolicyMember<Boolean> RELEASE_ON_FAILURE =
       flag(POLICY, "duplicate.release-on-failure").in(RELEASE);
   public static final PolicyMember<List<Integer>> RELEASE_ON =
       numbers(POLICY, "duplicate.release-on").in(RELEASE);
-  public static final PolicyMember<Duration> REPLAY =
-      textTime("duplicate.replay", "set it to 1 s to 366 days, such as 24h, or to 0s for none");
   public static final PolicyMember<Duration> CLAIM =
       textTime("duplicate.claim", "set it to 1 s to 10 min, such as 30s");
-  public static final PolicyMember<Duration> DUPLICATE_MAX_WAIT =
-      textTime("duplicate.max-wait", "set it to 0 s to 30 s, such as 2s");
-  public static final PolicyMember<Boolean> CHARGE_REPETITIONS =
-      flag(POLICY, "duplicate.charge-repetitions");
   public static final PolicyMember<Long> DUPLICATE_STATUS = number(POLICY, "duplicate.status");
   public static final PolicyMember<String> DUPLICATE_CODE = text(POLICY, "duplicate.code");
   public static final PolicyMember<String> DUPLICATE_MESSAGE = text(POLICY, "duplicate.message");

@@ -38,19 +38,8 @@ public final class DenialBodyFactory {
   /** Prefix of the problem types. */
   private static final String TYPES = "https://iana.org/assignments/http-problem-types#";
 
-  /** What a problem without a verdict has where the code is none of {@link #TITLES}. */
+  /** What has no type. */
   private static final String BLANK = "about:blank";
-
-  /**
-   * The titles of draft-ietf-httpapi-idempotency-key-header, by code. It has none for a malformed
-   * key, which is rejected as a missing one.
-   */
-  private static final Map<String, String> TITLES =
-      Map.of(
-          "idempotency_key_missing", "Idempotency-Key is missing",
-          "idempotency_key_malformed", "Idempotency-Key is malformed",
-          "idempotency_key_reused", "Idempotency-Key is already used",
-          "idempotency_key_in_use", "A request is outstanding for this Idempotency-Key");
 
   @Context // created at the start, so that a mistake in the template stops it
   @Requires(missingBeans = DenialBody.class)
@@ -72,15 +61,6 @@ public final class DenialBodyFactory {
           "%s.numbers = true: only %s.body = problem has them by itself: set that, or write placeholders such as {limit} into messages or the template"
               .formatted(DenialConfiguration.PREFIX, DenialConfiguration.PREFIX));
     }
-    if (form != DenialConfiguration.Body.PROBLEM
-        && !configuration.idempotencyType().equals(DenialConfiguration.IDEMPOTENCY_TYPE)) {
-      throw new ConfigurationException(
-          "%s.idempotency-type = %s: only %s.body = problem has types: set that, or remove it"
-              .formatted(
-                  DenialConfiguration.PREFIX,
-                  configuration.idempotencyType(),
-                  DenialConfiguration.PREFIX));
-    }
     ApplicationBody application = new ApplicationBody(errors);
     return switch (form) {
       case APPLICATION -> application;
@@ -94,12 +74,11 @@ public final class DenialBodyFactory {
 
   /**
    * {@code application/problem+json} as in RFC 9457, with the types of
-   * draft-ietf-httpapi-ratelimit-headers, and those of draft-ietf-httpapi-idempotency-key-header: a
-   * link for all, which differ in their titles. The drafts have none for duplicates and for other
-   * requests that are rejected without a verdict, which are therefore about:blank with the title of
-   * the status, as the RFC requires.
+   * draft-ietf-httpapi-ratelimit-headers. The draft has none for duplicates and for requests that
+   * are rejected without a verdict, which are therefore about:blank with the title of the status,
+   * as the RFC requires.
    *
-   * <p>Titles are always English, since the drafts define them. The detail is in the language of
+   * <p>Titles are always English, since the draft defines them. The detail is in the language of
    * the request.
    *
    * @param pages what a browser receives
@@ -114,9 +93,6 @@ public final class DenialBodyFactory {
         problem("temporary-reduced-capacity", "Temporary Reduced Capacity", numbers);
     Map<String, @Nullable Object> blank = problemFields(BLANK, Denial.Value.TITLE);
     JsonTemplate duplicate = new JsonTemplate(numbers ? withNumbers(blank) : blank);
-    JsonTemplate.Part type =
-        rejection -> TITLES.containsKey(rejection.code()) ? configuration.idempotencyType() : BLANK;
-    JsonTemplate.Part title = rejection -> TITLES.getOrDefault(rejection.code(), rejection.title());
     return new ObjectBody(
         outcome ->
             switch (outcome) {
@@ -125,7 +101,7 @@ public final class DenialBodyFactory {
               case UNAVAILABLE -> unavailable;
               case DUPLICATE, ALLOWED -> duplicate;
             },
-        new JsonTemplate(problemFields(type, title)),
+        new JsonTemplate(blank),
         MediaType.APPLICATION_JSON_PROBLEM_TYPE,
         pages);
   }

@@ -4,7 +4,6 @@ package io.limiter.micronaut.denial;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.denial.DenialBodyFactory.ApplicationBody;
 import io.limiter.micronaut.exception.InvalidCallException;
-import io.limiter.micronaut.exception.InvalidCallException.ReusedIdempotencyKeyException;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponseFactory;
@@ -41,16 +40,13 @@ public final class Rejections {
    */
   public MutableHttpResponse<?> badRequest(
       HttpRequest<?> request, InvalidCallException mistake, String message) {
-    HttpStatus status =
-        mistake instanceof ReusedIdempotencyKeyException
-            ? HttpStatus.UNPROCESSABLE_ENTITY
-            : HttpStatus.BAD_REQUEST;
+    int status = HttpStatus.BAD_REQUEST.getCode();
     return respond(
         new Rejection.Plain(
             request,
-            status.getCode(),
+            status,
             mistake.code(),
-            render(status.getCode(), message, message, request),
+            render(status, message, message, request),
             Optional.of(mistake)));
   }
 
@@ -73,11 +69,11 @@ public final class Rejections {
   }
 
   /**
-   * Responds to a request that cannot be made with its {@code Idempotency-Key}.
+   * Responds to a request that is rejected for another reason.
    *
    * @param code by which programs recognize the reason; the key of its message has hyphens
    */
-  public MutableHttpResponse<?> submission(HttpRequest<?> request, HttpStatus status, String code) {
+  public MutableHttpResponse<?> reject(HttpRequest<?> request, HttpStatus status, String code) {
     String key = "{limiter.%s}".formatted(code.replace('_', '-'));
     String message = render(status.getCode(), key, key, request);
     return respond(new Rejection.Plain(request, status.getCode(), code, message, Optional.empty()));

@@ -3,8 +3,7 @@ package io.limiter.micronaut.exception;
 
 /**
  * A call lacks a value that its limits need, or has an invalid one. Over HTTP it is a bad request,
- * 400, in the error format of the application, or 422 for a {@link ReusedIdempotencyKeyException};
- * the method is not entered.
+ * 400, in the error format of the application; the method is not entered.
  */
 public abstract sealed class InvalidCallException extends RuntimeException {
 
@@ -92,48 +91,6 @@ public abstract sealed class InvalidCallException extends RuntimeException {
      */
     public InvalidSubmissionException(String message) {
       super(message, "{limiter.invalid-submission}");
-    }
-  }
-
-  /**
-   * The {@code Idempotency-Key} of a request was used for one with another method, path, query or
-   * body. Thrown where the limits of the method need its arguments. Nothing was counted.
-   */
-  public static final class ReusedIdempotencyKeyException extends InvalidCallException {
-
-    private static final long serialVersionUID = 1L;
-
-    /** Creates the failure of one call. */
-    public ReusedIdempotencyKeyException() {
-      super("The Idempotency-Key was used for another request", "{limiter.idempotency-key-reused}");
-    }
-  }
-
-  /**
-   * A request lacks a required {@code Idempotency-Key}, or has an invalid one. Nothing was counted.
-   */
-  public static final class InvalidIdempotencyKeyException extends InvalidCallException {
-
-    private static final long serialVersionUID = 1L;
-
-    private InvalidIdempotencyKeyException(String message, String response) {
-      super(message, response);
-    }
-
-    /** The request has no such header. */
-    public static InvalidIdempotencyKeyException missing() {
-      return new InvalidIdempotencyKeyException(
-          "The request has no Idempotency-Key header", "{limiter.idempotency-key-missing}");
-    }
-
-    /**
-     * The header's value is invalid.
-     *
-     * @param why what is wrong with it, without its value
-     */
-    public static InvalidIdempotencyKeyException malformed(String why) {
-      return new InvalidIdempotencyKeyException(
-          "The Idempotency-Key header is invalid: " + why, "{limiter.idempotency-key-malformed}");
     }
   }
 }

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
-import io.limiter.core.Claim;
-import io.limiter.core.LimitRequest;
 import io.limiter.core.Subject;
-import io.limiter.core.Submission;
-import io.limiter.core.Verdict;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.call.LimitedCall;
@@ -34,7 +28,6 @@ import io.micronaut.http.filter.ServerFilterPhase;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,7 +59,6 @@ public final class GateFilter implements ConditionalFilter {
   private final UserWarnings users;
   private final RequestSubjects subjects;
   private final AdmissionControl admission;
-  private final Replays replays;
   private final DirectDenials denials;
   private final Rejections rejections;
 
@@ -78,7 +70,6 @@ public final class GateFilter implements ConditionalFilter {
       UserWarnings users,
       RequestSubjects subjects,
       AdmissionControl admission,
-      Replays replays,
       DirectDenials denials,
       Rejections rejections) {
     this.decides = gate.enabled();
@@ -88,7 +79,6 @@ public final class GateFilter implements ConditionalFilter {
     this.users = users;
     this.subjects = subjects;
     this.admission = admission;
-    this.replays = replays;
     this.denials = denials;
     this.rejections = rejections;
   }
@@ -99,12 +89,7 @@ public final class GateFilter implements ConditionalFilter {
       return true;
     }
     LimitPlan plan = plans.ofRoute(request).orElse(null);
-    return plan != null && (usesKeys(plan) || (decides && plan.atGate() != null));
-  }
-
-  /** Whether requests are compared with earlier ones under their keys; most plans have no keys. */
-  private boolean usesKeys(LimitPlan plan) {
-    return (plan.deniesKeys() || plan.replay().isPresent()) && replays.handles(plan);
+    return plan != null && decides && plan.atGate() != null;
   }
 
   /** The plan by which the gate decides a request; null if it does not. */
@@ -133,20 +118,6 @@ public final class GateFilter implements ConditionalFilter {
     if (lists.isUserBlocked(request)) {
       return CompletableFuture.completedFuture(Optional.of(blocked(request)));
     }
-    LimitPlan whole = plans.ofRoute(request).orElse(null);
-    if (whole == null || !usesKeys(whole)) {
-      return decideBehindSecurity(request);
-    }
-    boolean decidesAll = whole.equals(plan(request));
-    return replays.claim(
-        request,
-        whole,
-        decidesAll ? new SubmittingCall(this, request, whole) : null,
-        () -> decideBehindSecurity(request));
-  }
-
-  private CompletionStage<Optional<MutableHttpResponse<?>>> decideBehindSecurity(
-      HttpRequest<?> request) {
     LimitPlan plan = plan(request);
     return plan != null && !plan.beforeSecurity() ? decide(request, plan) : ENTER;
   }
@@ -213,110 +184,6 @@ public final class GateFilter implements ConditionalFilter {
         throw denial; // which the application answers
       }
       return response;
-    }
-  }
-
-  /** A call that is decided together with its submission. */
-  static final class SubmittingCall extends GateCall {
-
-    private final GateFilter gate;
-    private final HttpRequest<?> http;
-
-    private BiFunction<LimitStore, LimitRequest, CompletionStage<Verdict>> decider =
-        (store, charges) -> super.ask(store, charges);
-    private boolean isUnasked;
-    private Optional<Claim> found = Optional.empty();
-    private @Nullable LimitedCall decision;
-    private boolean isCharged;
-
-    SubmittingCall(GateFilter gate, HttpRequest<?> http, LimitPlan plan) {
-      super(gate, http, plan);
-      this.gate = gate;
-      this.http = http;
-    }
-
-    /**
-     * Decides the call, and claims its submission if the call is admitted. Completes with the
-     * response to a denied call. If it completes with none, the call may not be {@linkplain
-     * #isDecided decided}, or not {@linkplain #isClaimed claimed}.
-     */
-    CompletionStage<Optional<MutableHttpResponse<?>>> submit(Submission submission) {
-      return submit((store, charges) -> ask(store, charges, submission));
-    }
-
-    /** Decides the call by asking the store in some way. */
-    CompletionStage<Optional<MutableHttpResponse<?>>> submit(
-        BiFunction<LimitStore, LimitRequest, CompletionStage<Verdict>> by) {
-      decider = by;
-      gate.admission.arrived(http);
-      return inContext(() -> gate.admission.admit(this));
-    }
-
-    @Override
-    protected CompletionStage<Verdict> ask(LimitStore store, LimitRequest charges) {
-      return decider.apply(store, charges);
-    }
-
-    /**
-     * If the store cannot decide with the submission, it is not asked to decide; if repetitions are
-     * charged, it decides first, like on any call.
-     */
-    private CompletionStage<Verdict> ask(
-        LimitStore store, LimitRequest charges, Submission submission) {
-      LimitRequest submitted = charges.submitting(submission);
-      boolean claims = store.claims(submitted);
-      isUnasked = !claims && !submission.isCharged();
-      return isUnasked
-          ? CompletableFuture.completedFuture(Verdict.free(plan().policy()))
-          : store.decide(claims ? submitted : charges, Mode.ACQUIRE);
-    }
-
-    @Override
-    protected boolean isDecidedBy(Verdict verdict) {
-      found = verdict.claim();
-      return !isUnasked && !verdict.isRepetition();
-    }
-
-    @Override
-    protected void decided(LimitedCall decided) {
-      decision = decided;
-      if (isClaimed()) {
-        gate.replays.claimed(http, plan(), found.orElseThrow());
-      }
-      super.decided(decided);
-    }
-
-    /** Whether the call is decided, also if its submission was not looked for. */
-    boolean isDecided() {
-      return decision != null;
-    }
-
-    /** Whether the call is admitted, and its submission claimed. */
-    boolean isClaimed() {
-      return decision != null
-          && found.filter(claim -> claim.state() == Claim.State.CLAIMED).isPresent();
-    }
-
-    /** What was found of its submission. */
-    Optional<Claim> found() {
-      return found;
-    }
-
-    /** The call is a repetition that is charged. */
-    void charge() {
-      isCharged = true;
-    }
-
-    /**
-     * Ends an admitted call that was answered without its method: it gives back what it took. One
-     * that is charged ends with its response.
-     */
-    Optional<MutableHttpResponse<?>> end(Optional<MutableHttpResponse<?>> answer) {
-      if (answer.isPresent() && decision != null && !isCharged) {
-        var unusedUnits = decision.verdict().reservation().refund();
-        var unusedEnd = decision.on(LimitedCall.Event.Plain.ABANDONED);
-      }
-      return answer;
     }
   }
 

@@ -5,7 +5,6 @@ import io.limiter.core.Verdict;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.call.LimitedCall.Event;
-import io.limiter.micronaut.call.SubmissionClaims.HeldClaim;
 import io.limiter.micronaut.call.WithheldItems;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.thread.CallerThreads;
@@ -43,7 +42,6 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -87,7 +85,6 @@ public final class LimitedResponseFilter
   private final CallerThreads threads;
   private final UserWarnings users;
   private final Optional<MessageBodyHandlerRegistry> writers;
-  private final Replays replays;
   private final ConversionService conversions;
   private final LogThrottle failures = new LogThrottle();
 
@@ -96,13 +93,11 @@ public final class LimitedResponseFilter
       CallerThreads threads,
       UserWarnings users,
       Optional<MessageBodyHandlerRegistry> writers,
-      Replays replays,
       ConversionService conversions) {
     this.fields = fields;
     this.threads = threads;
     this.users = users;
     this.writers = writers;
-    this.replays = replays;
     this.conversions = conversions;
   }
 
@@ -191,30 +186,12 @@ public final class LimitedResponseFilter
   @Order(ORDER)
   CompletionStage<Optional<MutableHttpResponse<?>>> respond(
       HttpRequest<?> request, MutableHttpResponse<?> response) {
-    HeldClaim held = held(request);
-    if (held == null) {
-      state(request, response);
-      return UNCHANGED;
-    }
-    return replays
-        .keep(held, request, response)
-        .thenApply(
-            kept -> {
-              state(request, kept);
-              return Optional.empty();
-            });
-  }
-
-  private static @Nullable HeldClaim held(HttpRequest<?> request) {
-    return request.getAttribute(Replays.CLAIM).orElse(null) instanceof HeldClaim held ? held : null;
-  }
-
-  private void state(HttpRequest<?> request, MutableHttpResponse<?> response) {
     Optional<LimitedCall> decided = LimitedCall.of(request);
     if (decided.isPresent() && decided.get().countsUsers()) {
       users.answered(request);
     }
     write(decided, response);
+    return UNCHANGED;
   }
 
   /**
@@ -347,10 +324,6 @@ public final class LimitedResponseFilter
    */
   @Override
   public void onApplicationEvent(HttpRequestTerminatedEvent ended) {
-    HeldClaim held = held(ended.getSource());
-    if (held != null) {
-      held.abandon(); // it has ended, unless no response came here: then it ends by itself
-    }
     Optional<LimitedCall> decided = LimitedCall.of(ended.getSource());
     if (decided.isPresent()) {
       GateFilter.forgetConnection(ended.getSource());

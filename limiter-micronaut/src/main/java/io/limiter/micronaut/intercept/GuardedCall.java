@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.intercept;
 
-import io.limiter.core.LimitRequest;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.store.LimitStore;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.BudgetEnd;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.ArrivingCall;
-import io.limiter.micronaut.call.KeyComparison;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.CallAbandonedException;
@@ -60,7 +57,6 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
    * What calls need.
    *
    * @param digest digests arguments, which needs a JSON mapper
-   * @param comparison compares the request's idempotency key
    * @param plans finds whether a method is the request's own route
    * @param beans finds what else the bean of a method has
    * @param conversions converts streams to the types that methods return
@@ -70,7 +66,6 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
       AdmissionControl admission,
       RequestSubjects subjects,
       BeanProvider<SubmissionDigest> digest,
-      KeyComparison comparison,
       PlanRegistry plans,
       BeanContext beans,
       ConversionService conversions) {}
@@ -273,27 +268,6 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
       indigestible = failure;
       return Optional.empty();
     }
-  }
-
-  @Override
-  protected CompletionStage<Verdict> ask(LimitStore store, LimitRequest charges) {
-    byte[] digest =
-        whole().deniesKeys() && isRoute() ? KeyComparison.digest(request().orElseThrow()) : null;
-    return digest == null
-        ? super.ask(store, charges)
-        : parts.comparison().decide(store, charges, digest);
-  }
-
-  @Override
-  protected boolean isDecidedBy(Verdict verdict) {
-    if (verdict.isRepetition()) { // its key was used for another request
-      LimitedCall atGate = early;
-      if (atGate != null) {
-        var unused = atGate.verdict().reservation().refund();
-      }
-      throw parts.comparison().reused(whole());
-    }
-    return true;
   }
 
   @Override

@@ -6,7 +6,6 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import io.limiter.core.idempotency.IdempotencyStore;
 import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.LimitSettings;
@@ -148,7 +147,6 @@ public final class LimitsEndpoint {
   private final LimitPolicies policies;
   private final PoliciesConfiguration settings;
   private final Limiter limiter;
-  private final IdempotencyStore answers;
   private final PolicyStatistics statistics;
   private final AuditLog audit;
   private final SubjectDigest digest;
@@ -165,7 +163,6 @@ public final class LimitsEndpoint {
       LimitPolicies policies,
       PoliciesConfiguration settings,
       Limiter limiter,
-      IdempotencyStore answers,
       PolicyStatistics statistics,
       AuditLog audit,
       SubjectDigest digest,
@@ -181,7 +178,6 @@ public final class LimitsEndpoint {
     this.policies = policies;
     this.settings = settings;
     this.limiter = limiter;
-    this.answers = answers;
     this.statistics = statistics;
     this.audit = audit;
     this.digest = digest;
@@ -523,7 +519,7 @@ public final class LimitsEndpoint {
     view.put("before", LimitViews.verdict(before));
     CompletionStage<Void> changing =
         operation.equals(RESET)
-            ? limiter.reset(named.request()).thenCompose(done -> forget(named.request()))
+            ? limiter.reset(named.request())
             : limiter.liftBans(named.request());
     return audited(
         changing.thenCompose(done -> limiter.peek(named.request())),
@@ -535,16 +531,6 @@ public final class LimitsEndpoint {
           return LimitViews.words(after);
         },
         view);
-  }
-
-  /** Forgets the claim or the answer of the submission that a request has. */
-  private CompletionStage<Void> forget(LimitRequest request) {
-    return request
-        .duplicate()
-        .map(Charge::key)
-        .filter(key -> key.name().startsWith("d."))
-        .map(key -> answers.forget(key.answer()))
-        .orElseGet(() -> CompletableFuture.completedFuture(null));
   }
 
   /**

@@ -3,7 +3,6 @@ package io.limiter.micronaut.metadata;
 
 import io.limiter.micronaut.annotation.ConcurrencyLimit;
 import io.limiter.micronaut.annotation.CountCondition;
-import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.LimitCondition;
 import io.limiter.micronaut.annotation.NoRateLimit;
 import io.limiter.micronaut.annotation.PeriodAnchor;
@@ -58,12 +57,7 @@ record AnnotatedPlace(
     boolean exempt) {
 
   static final List<Class<? extends Annotation>> LIMITS =
-      List.of(
-          RateLimiter.class,
-          RateRule.class,
-          ConcurrencyLimit.class,
-          PreventDuplicate.class,
-          Idempotent.class);
+      List.of(RateLimiter.class, RateRule.class, ConcurrencyLimit.class, PreventDuplicate.class);
 
   static {
     // Generated code does so where a bean is annotated, and not for a proxy of a factory's bean.

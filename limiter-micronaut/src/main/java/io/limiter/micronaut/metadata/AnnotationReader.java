@@ -9,7 +9,6 @@ import io.limiter.micronaut.annotation.Counts;
 import io.limiter.micronaut.annotation.Custom;
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.FixedWindow;
-import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -54,9 +53,6 @@ final class AnnotationReader {
   private static final String ONLY_LOG =
       "a duplicate guard stores each submission, which only the exact log does: remove it";
 
-  /** How long {@code @Idempotent} keeps an answer by default. */
-  private static final Duration DEFAULT_RETAIN = Duration.ofHours(24);
-
   private final String method;
 
   /**
@@ -70,8 +66,7 @@ final class AnnotationReader {
   List<PolicyDefinition> read(AnnotatedPlace place) {
     List<AnnotationValue<RateRule>> rules = place.of(RateRule.class);
     List<AnnotationValue<ConcurrencyLimit>> concurrency = place.of(ConcurrencyLimit.class);
-    List<AnnotationValue<?>> guards = new ArrayList<>(place.of(PreventDuplicate.class));
-    guards.addAll(place.of(Idempotent.class));
+    List<AnnotationValue<PreventDuplicate>> guards = place.of(PreventDuplicate.class);
     List<MemberSet> beside = new ArrayList<>();
     rules.forEach(rule -> beside.add(rule(rule, RATE_RULE)));
     concurrency.forEach(limit -> beside.add(concurrency(limit)));
@@ -108,7 +103,7 @@ final class AnnotationReader {
   private PolicyDefinition read(
       AnnotationValue<RateLimiter> limiter,
       List<MemberSet> beside,
-      Optional<AnnotationValue<?>> guard) {
+      Optional<AnnotationValue<PreventDuplicate>> guard) {
     Place place = new Place(RATE_LIMITER, limiter);
     MemberSet members = place.read("", MemberSet.of(method + ": " + RATE_LIMITER));
     members = place.group(PolicyMember.BAN, Ban.class, members);
@@ -255,26 +250,12 @@ final class AnnotationReader {
       return read(PolicyMember.DUPLICATE_NAME, "name", read);
     }
 
-    /** The members of a {@code @PreventDuplicate} or an {@code @Idempotent}. */
+    /** The members of a {@code @PreventDuplicate}. */
     MemberSet shorthand(MemberSet to) {
-      boolean replays = annotation.getAnnotationName().equals(Idempotent.class.getName());
-      String time = replays ? "retain" : "within";
       MemberSet guarded =
           to.with(
-              PolicyMember.DUPLICATE, new Written<>(true, Origin.annotated(method, name, time)));
-      if (replays) {
-        guarded = read(PolicyMember.REPLAY, time, guarded);
-        if (!guarded.has(PolicyMember.REPLAY)) {
-          guarded =
-              guarded.with(
-                  PolicyMember.REPLAY, new Written<>(DEFAULT_RETAIN, origin(time, DEFAULT_RETAIN)));
-        }
-        guarded = read(PolicyMember.CLAIM, "claim", guarded);
-        guarded = read(PolicyMember.DUPLICATE_MAX_WAIT, "maxWait", guarded);
-        guarded = read(PolicyMember.RELEASE_ON, "releaseOn", guarded);
-        guarded = read(PolicyMember.CHARGE_REPETITIONS, "chargeRepetitions", guarded);
-        return read(PolicyMember.REQUIRE_IDEMPOTENCY_KEY, "required", guarded);
-      }
+              PolicyMember.DUPLICATE,
+              new Written<>(true, Origin.annotated(method, name, "within")));
       guarded = read(PolicyMember.DUPLICATE_TIME, "within", guarded);
       guarded = read(PolicyMember.DUPLICATE_BY, "by", guarded);
       return read(PolicyMember.DUPLICATE_KEY, "key", guarded);

@@ -17,7 +17,6 @@ import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.call.LimitWarnings.Warning;
 import io.limiter.micronaut.call.LimitWarnings.WarningListener;
-import io.limiter.micronaut.call.SubmissionClaims;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.limiter.micronaut.event.EventPublisher;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -71,7 +70,6 @@ final class LimiterMeters
         WarningListener,
         StoreListener,
         NodeListener,
-        SubmissionClaims.Listener,
         ApplicationEventListener<StartupEvent> {
 
   /** The most values of the tag {@code policy}, beside {@value #OTHER}. */
@@ -112,8 +110,6 @@ final class LimiterMeters
 
   /** By the limit key; null without Redis. */
   private volatile @Nullable Supplier<Map<String, LeaseUnits>> leasedUnits;
-
-  private final Map<SubmissionClaims.Result, Counter> submissions = new ConcurrentHashMap<>();
 
   /** Null until the application has started, and after its end. */
   private volatile @Nullable MeterRegistry registry;
@@ -273,22 +269,6 @@ final class LimiterMeters
   @Override
   public void cached(IntSupplier entries) {
     cachedDenials = entries;
-  }
-
-  @Override
-  public void claimed(Optional<LimitPlan> plan, SubmissionClaims.Result result) {
-    MeterRegistry meters = registry;
-    if (meters != null) {
-      submissions
-          .computeIfAbsent(
-              result,
-              any ->
-                  Counter.builder("limiter.idempotency")
-                      .tag("result", TagValues.of(result))
-                      .description("Requests and calls from code whose answers are repeated")
-                      .register(meters))
-          .increment();
-    }
   }
 
   @Override
@@ -462,11 +442,7 @@ final class LimiterMeters
   static final class TagValues {
 
     private static final Map<Enum<?>, String> WORDS =
-        Stream.<Enum<?>[]>of(
-                Outcome.values(),
-                DecidedBy.values(),
-                FailureReason.values(),
-                SubmissionClaims.Result.values())
+        Stream.<Enum<?>[]>of(Outcome.values(), DecidedBy.values(), FailureReason.values())
             .flatMap(Stream::of)
             .collect(
                 Collectors.toMap(

@@ -3,16 +3,11 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.core.Charge;
 import io.limiter.core.StateKey;
-import io.limiter.core.Subject;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.definition.CallExpression;
-import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.exception.DenialText;
-import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKeyException;
-import io.limiter.micronaut.subject.IdempotencyKey;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -27,7 +22,6 @@ import java.util.Set;
  * @param chosen what the default of {@code @Duplicate} chose, and why, for the log; empty if the
  *     annotation chooses
  * @param release after which failures a submission may be made again
- * @param replay how its answers are repeated; empty if repetitions are denied
  * @param text the response to a duplicate
  * @param condition selects the calls that are compared; empty for all
  * @param observed whether it denies no call
@@ -40,7 +34,6 @@ public record DuplicateGuard(
     Submission submission,
     Optional<String> chosen,
     Release release,
-    Optional<Replay> replay,
     DenialText text,
     Optional<Condition> condition,
     boolean observed) {
@@ -59,17 +52,6 @@ public record DuplicateGuard(
   }
 
   /**
-   * Where the answer to a submission is kept.
-   *
-   * @param who whose submission it is
-   * @param method the method that is called
-   * @param content by which submissions are compared
-   */
-  public StateKey answers(Subject who, String method, String content) {
-    return StateKey.of(limit, who).answers(method + '\n' + content);
-  }
-
-  /**
    * Returns this guard for a decision before security, where the default cannot compare arguments.
    */
   DuplicateGuard beforeSecurity() {
@@ -84,8 +66,7 @@ public record DuplicateGuard(
   }
 
   private DuplicateGuard with(Submission other, Optional<String> why, boolean only) {
-    return new DuplicateGuard(
-        limit, submitter, stack, other, why, release, replay, text, condition, only);
+    return new DuplicateGuard(limit, submitter, stack, other, why, release, text, condition, only);
   }
 
   /** What makes two submissions of one caller to one method the same. */
@@ -95,18 +76,10 @@ public record DuplicateGuard(
     /** Whether the arguments of the method are compared. */
     boolean needsArguments();
 
-    /**
-     * The content by which a call is compared with others; empty if it duplicates none.
-     *
-     * @throws InvalidIdempotencyKeyException if its request has no usable key, where it needs one
-     */
+    /** The content by which a call is compared with others; empty if it duplicates none. */
     Optional<String> content(CallValues call);
 
-    /**
-     * The content of a submission that an operator names; empty if none can be named.
-     *
-     * @throws InvalidIdempotencyKeyException if it is not a valid key
-     */
+    /** The content of a submission that an operator names; empty if none can be named. */
     Optional<String> named(String text);
 
     /** They come from the same caller. */
@@ -168,76 +141,6 @@ public record DuplicateGuard(
       public Optional<String> named(String text) {
         return Optional.of(text);
       }
-    }
-
-    /**
-     * They have the same {@code Idempotency-Key} header.
-     *
-     * @param required whether a request without one is rejected; else it duplicates none
-     */
-    record ByIdempotencyKey(boolean required) implements Submission {
-
-      @Override
-      public boolean needsArguments() {
-        return false;
-      }
-
-      @Override
-      public Optional<String> content(CallValues call) {
-        Optional<String> key =
-            IdempotencyKey.of(
-                call.requestFor(
-                    "its submissions are compared by @Duplicate.by = IDEMPOTENCY_KEY",
-                    "compare them by an expression over the arguments, key = \"#{…}\""));
-        if (key.isEmpty() && required) {
-          throw InvalidIdempotencyKeyException.missing();
-        }
-        return key;
-      }
-
-      @Override
-      public Optional<String> named(String text) {
-        return Optional.of(IdempotencyKey.of(text));
-      }
-    }
-  }
-
-  /**
-   * How the answer to a submission is repeated.
-   *
-   * @param retain how long it is kept
-   * @param claim how long a submission is taken without renewal while its method runs
-   * @param maxWait how long a repetition waits for the answer
-   * @param unkept statuses of answers that are not kept, beside those of 500 and above
-   * @param charge where it is written that repetitions are charged; empty if they are not
-   */
-  @Internal
-  public record Replay(
-      Duration retain,
-      Duration claim,
-      Duration maxWait,
-      Set<Integer> unkept,
-      Optional<Origin> charge) {
-
-    /** How the result of a call from code is repeated. */
-    public Replay(Duration retain, Duration claim, Duration maxWait) {
-      this(retain, claim, maxWait, Set.of(), Optional.empty());
-    }
-
-    public static final Duration MIN_RETAIN = Duration.ofSeconds(1);
-    public static final Duration MAX_RETAIN = Duration.ofDays(366);
-    public static final Duration CLAIM = Duration.ofSeconds(30);
-    public static final Duration MIN_CLAIM = Duration.ofSeconds(1);
-    public static final Duration MAX_CLAIM = Duration.ofMinutes(10);
-    public static final Duration MAX_WAIT = Duration.ofSeconds(2);
-    public static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
-
-    /** Those of requests that may succeed when they are made again. */
-    static final Set<Integer> UNKEPT = Set.of(401, 403, 408, 409, 425, 429);
-
-    /** Whether an answer of this status is kept. */
-    public boolean keeps(int status) {
-      return status < Release.FAILURE && !unkept.contains(status);
     }
   }
 

@@ -9,10 +9,8 @@ import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Written;
-import io.limiter.micronaut.definition.ResultKind;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.DuplicateGuard.Release;
-import io.limiter.micronaut.plan.DuplicateGuard.Replay;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.subject.SubjectSource;
 import java.time.Duration;
@@ -26,6 +24,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Creates the duplicate guard of a method from the definition of its policy. */
 final class DuplicateGuardReader {
+
+  private static final Duration MIN_CLAIM = Duration.ofSeconds(1);
+  private static final Duration MAX_CLAIM = Duration.ofMinutes(10);
 
   private DuplicateGuardReader() {}
 
@@ -44,108 +45,22 @@ final class DuplicateGuardReader {
             ? Optional.of(choose(method))
             : Optional.empty();
     Release release = release(policy);
-    Optional<Replay> replay = replay(policy, method, source, condition);
     MethodChecks.requireSeenCompletion(method, policy, release);
     RuleStack rules = RuleStack.of(List.of(RuleReader.duplicateRule(policy)));
     return new DuplicateGuard(
         limit,
-        replay.isPresent() && !SubjectReader.isWrittenIn(policy)
-            ? new SubjectSource.Submitter()
-            : source.submitter(),
-        replay.isPresent() ? rules : claimed(policy, method, rules),
+        source.submitter(),
+        claimed(policy, method, rules),
         submission(policy, method, chosen),
         chosen.map(Choice::written),
         release,
-        replay,
         text,
         condition,
         false);
   }
 
   private static DuplicateBy by(MemberSet policy) {
-    return policy
-        .get(PolicyMember.DUPLICATE_BY)
-        .orElse(replays(policy) ? DuplicateBy.IDEMPOTENCY_KEY : DuplicateBy.AUTO);
-  }
-
-  private static boolean replays(MemberSet policy) {
-    return policy.get(PolicyMember.REPLAY).filter(time -> !time.isZero()).isPresent();
-  }
-
-  /**
-   * How answers are repeated. Only the response filter sees an answer as its client does, so only
-   * routes have it, and their results must fit into memory.
-   */
-  private static Optional<Replay> replay(
-      MemberSet policy,
-      @Nullable LimitedMethod method,
-      SubjectSource source,
-      Optional<Condition> condition) {
-    if (!replays(policy)) {
-      for (PolicyMember<?> member :
-          List.of(PolicyMember.DUPLICATE_MAX_WAIT, PolicyMember.CHARGE_REPETITIONS)) {
-        policy.reject(member, "it has no effect without replay: set that, or remove it");
-      }
-      return Optional.empty();
-    }
-    Origin asked = policy.find(PolicyMember.REPLAY).orElseThrow().origin();
-    if (by(policy) != DuplicateBy.IDEMPOTENCY_KEY || policy.has(PolicyMember.DUPLICATE_KEY)) {
-      throw asked.mistake(
-          "only a submission with an Idempotency-Key has its answer repeated: use by = IDEMPOTENCY_KEY, or remove it");
-    }
-    if (method != null && !method.isRoute()) {
-      throw asked.mistake(
-          "only the response to a request is kept, and this method is not a route: put it on the route, or remove it");
-    }
-    ResultKind kind = method == null ? ResultKind.UNKNOWN : method.result();
-    if (kind == ResultKind.STREAM || kind == ResultKind.RESPONSES) {
-      throw asked.mistake(
-          "the result is a stream, which is not kept: return a single value, or remove it");
-    }
-    if (kind == ResultKind.WRITTEN_LATER) {
-      throw asked.mistake(
-          "the result is a file, which is not kept: return its content as a byte[], or remove it");
-    }
-    if (condition.isPresent() || source.submitter().needsArguments()) {
-      throw asked.mistake(
-          "submissions are claimed before the arguments are bound: remove %s, or put it into a @RateLimiter of its own"
-              .formatted(condition.isPresent() ? "the condition" : source.written()));
-    }
-    policy.reject(
-        PolicyMember.BEFORE_SECURITY,
-        "an answer belongs to its user, who is known only after security: remove it");
-    for (PolicyMember<?> member :
-        List.of(
-            PolicyMember.DUPLICATE_COUNT,
-            PolicyMember.DUPLICATE_TIME,
-            PolicyMember.DUPLICATE_RULE)) {
-      policy.reject(member, "the time of replay holds in its place: remove it");
-    }
-    for (PolicyMember<?> member :
-        List.of(
-            PolicyMember.DUPLICATE_STATUS,
-            PolicyMember.DUPLICATE_CODE,
-            PolicyMember.DUPLICATE_MESSAGE)) {
-      policy.reject(member, "a repetition receives the first response: remove it");
-    }
-    policy.reject(
-        PolicyMember.RELEASE_ON_FAILURE,
-        "an answer of 500 and above is never kept: remove it, or name other statuses with releaseOn");
-    return Optional.of(
-        new Replay(
-            time(policy, PolicyMember.REPLAY, Replay.CLAIM, Replay.MIN_RETAIN, Replay.MAX_RETAIN),
-            time(policy, PolicyMember.CLAIM, Replay.CLAIM, Replay.MIN_CLAIM, Replay.MAX_CLAIM),
-            time(
-                policy,
-                PolicyMember.DUPLICATE_MAX_WAIT,
-                Replay.MAX_WAIT,
-                Duration.ZERO,
-                Replay.LONGEST_WAIT),
-            policy.has(PolicyMember.RELEASE_ON) ? release(policy).statuses() : Replay.UNKEPT,
-            policy
-                .find(PolicyMember.CHARGE_REPETITIONS)
-                .filter(Written::value)
-                .map(Written::origin)));
+    return policy.get(PolicyMember.DUPLICATE_BY).orElse(DuplicateBy.AUTO);
   }
 
   /** The rule of a guard that takes submissions for a short time until they have ended. */
@@ -154,10 +69,12 @@ final class DuplicateGuardReader {
     if (!policy.has(PolicyMember.CLAIM)) {
       return guard;
     }
-    MethodChecks.requireSeenCompletion(
-        method, policy.find(PolicyMember.CLAIM).orElseThrow(), "remove it");
-    Duration claim =
-        time(policy, PolicyMember.CLAIM, Replay.CLAIM, Replay.MIN_CLAIM, Replay.MAX_CLAIM);
+    Written<Duration> written = policy.find(PolicyMember.CLAIM).orElseThrow();
+    MethodChecks.requireSeenCompletion(method, written, "remove it");
+    Duration claim = written.value();
+    if (claim.compareTo(MIN_CLAIM) < 0 || claim.compareTo(MAX_CLAIM) > 0) {
+      throw PolicyMember.CLAIM.mistake(written.origin());
+    }
     Rule rule = guard.rules().get(0);
     if (claim.compareTo(rule.window()) >= 0) {
       policy.reject(
@@ -174,21 +91,6 @@ final class DuplicateGuardReader {
     return guard.withClaim(claim);
   }
 
-  private static Duration time(
-      MemberSet policy,
-      PolicyMember<Duration> member,
-      Duration usual,
-      Duration least,
-      Duration most) {
-    Optional<Written<Duration>> written = policy.find(member);
-    if (written.isPresent()
-        && (written.get().value().compareTo(least) < 0
-            || written.get().value().compareTo(most) > 0)) {
-      throw member.mistake(written.get().origin());
-    }
-    return written.map(Written::value).orElse(usual);
-  }
-
   private static Submission submission(
       MemberSet policy, @Nullable LimitedMethod method, Optional<Choice> chosen) {
     DuplicateBy by = by(policy);
@@ -198,11 +100,6 @@ final class DuplicateGuardReader {
             PolicyMember.DUPLICATE_BY, by, "a policy without a method has no arguments to compare");
       }
       by = by == DuplicateBy.AUTO ? DuplicateBy.CALLER : by;
-    }
-    if (by != DuplicateBy.IDEMPOTENCY_KEY) {
-      policy.reject(
-          PolicyMember.REQUIRE_IDEMPOTENCY_KEY,
-          "it has no effect without by = IDEMPOTENCY_KEY: set that, or remove it");
     }
     if (policy.has(PolicyMember.DUPLICATE_KEY)) {
       policy.reject(
@@ -217,8 +114,6 @@ final class DuplicateGuardReader {
       case AUTO -> chosen.orElseThrow().submission();
       case CALLER -> new Submission.ByCaller();
       case ARGUMENTS -> allArguments(policy, Objects.requireNonNull(method));
-      case IDEMPOTENCY_KEY ->
-          new Submission.ByIdempotencyKey(!policy.isFalse(PolicyMember.REQUIRE_IDEMPOTENCY_KEY));
     };
   }
 

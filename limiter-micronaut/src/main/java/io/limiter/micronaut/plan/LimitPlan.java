@@ -49,9 +49,6 @@ public final class LimitPlan {
   private final List<PlannedCharge> charges;
   private final int[] units; // of each charge; 0 if the arguments of a call determine them
   private final Optional<DuplicateGuard> duplicates;
-  private final Optional<DuplicateGuard> charged; // the duplicates that the store counts
-  private final Optional<DuplicateGuard> replay;
-  private final boolean deniesKeys;
   private final @Nullable RuleStack claimed;
   private final Policy policy;
   private final Map<String, PolicyPlan> byRule = new HashMap<>();
@@ -189,15 +186,8 @@ public final class LimitPlan {
     this.charges = policies.stream().flatMap(each -> each.charges().stream()).toList();
     this.units = charges.stream().mapToInt(PlannedCharge::units).toArray();
     this.duplicates = policies.stream().flatMap(each -> each.duplicates().stream()).findFirst();
-    this.charged = duplicates.filter(guard -> guard.replay().isEmpty());
-    this.replay = duplicates.filter(guard -> guard.replay().isPresent() && !guard.observed());
-    this.deniesKeys =
-        charged
-            .filter(
-                guard -> guard.submission() instanceof DuplicateGuard.Submission.ByIdempotencyKey)
-            .isPresent();
     this.claimed =
-        charged.map(DuplicateGuard::stack).filter(guard -> !guard.claim().isZero()).orElse(null);
+        duplicates.map(DuplicateGuard::stack).filter(guard -> !guard.claim().isZero()).orElse(null);
     this.policy =
         whole != null && charges.isEmpty() && duplicates.isEmpty()
             ? whole.policy // nothing is charged by it
@@ -222,7 +212,7 @@ public final class LimitPlan {
     this.waits = outcomes.waits() || tiers.values().stream().anyMatch(LimitPlan::waits);
     this.countsByCompletion =
         outcomes.decide()
-            || charged.isPresent()
+            || duplicates.isPresent()
             || tiers.values().stream().anyMatch(LimitPlan::countsByCompletion);
     this.split = whole == null ? Split.of(method, policies, exempts) : null;
   }
@@ -245,7 +235,6 @@ public final class LimitPlan {
     MethodChecks.requireEarlyRules(policies);
     List<PolicyPlan> distinct = distinct(policies);
     Method described = Method.of(method, guarded, takesVerdict, distinct, false);
-    MethodChecks.requireDecidedByGate(policies, described.decidedByRequest());
     return new LimitPlan(described, distinct, exempts, null);
   }
 
@@ -398,21 +387,11 @@ public final class LimitPlan {
     return duplicates;
   }
 
-  /** Whether a guard denies repetitions of an {@code Idempotency-Key}. */
-  public boolean deniesKeys() {
-    return deniesKeys;
-  }
-
   /**
    * The rule of the duplicate guard, if it claims submissions while they run; null for most plans.
    */
   public @Nullable RuleStack claimed() {
     return claimed;
-  }
-
-  /** The guard that repeats the answers of its submissions, in place of denying repetitions. */
-  public Optional<DuplicateGuard> replay() {
-    return replay;
   }
 
   /**
@@ -498,12 +477,12 @@ public final class LimitPlan {
 
   /** For how long a submission is a duplicate of an equal one; zero without a guard. */
   public Duration guardTime() {
-    return charged.map(guard -> guard.stack().rules().get(0).window()).orElse(Duration.ZERO);
+    return duplicates.map(guard -> guard.stack().rules().get(0).window()).orElse(Duration.ZERO);
   }
 
   /** After which outcomes a submission may be made again. */
   public DuplicateGuard.Release release() {
-    return charged.map(DuplicateGuard::release).orElse(DuplicateGuard.Release.NEVER);
+    return duplicates.map(DuplicateGuard::release).orElse(DuplicateGuard.Release.NEVER);
   }
 
   /**
@@ -647,7 +626,7 @@ public final class LimitPlan {
 
   /** The request to the store for one call; empty if the call is charged nothing. */
   public Optional<LimitRequest> request(CallValues call) {
-    Optional<String> content = charged.flatMap(guarding -> guarding.submission().content(call));
+    Optional<String> content = duplicates.flatMap(guarding -> guarding.submission().content(call));
     Charge[] each = new Charge[units.length];
     Cost priced = Cost.ONE;
     int computed = 1;
@@ -662,7 +641,7 @@ public final class LimitPlan {
     }
     List<Charge> taken = List.of(each);
     Optional<Charge> submission =
-        charged.flatMap(guarding -> submission(guarding, taken, call, content));
+        duplicates.flatMap(guarding -> submission(guarding, taken, call, content));
     return taken.isEmpty() && submission.isEmpty()
         ? Optional.empty()
         : Optional.of(new LimitRequest(policy, taken, submission));

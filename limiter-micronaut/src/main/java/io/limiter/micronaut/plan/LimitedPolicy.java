@@ -239,18 +239,16 @@ public final class LimitedPolicy {
    * Returns this policy with one submission, so that requests for its submitter have the duplicate
    * guard: {@code reset} frees it if its call will never end, as after the death of its process.
    *
-   * @param content the {@code Idempotency-Key}, or the value of the expression of {@code
-   *     Duplicate.key}: a text, a number, or another plain value
-   * @throws IllegalArgumentException if the policy does not compare submissions by one of these
-   * @throws io.limiter.micronaut.exception.InvalidCallException if this is no {@code
-   *     Idempotency-Key}
+   * @param content the value of the expression of {@code Duplicate.key}: a text, a number, or
+   *     another plain value
+   * @throws IllegalArgumentException if the policy does not compare submissions by an expression
    */
   public LimitedPolicy withSubmission(Object content) {
     String text = CallExpression.textOf(content);
     boolean named = inForce().stream().anyMatch(each -> named(each.policy(), text).isPresent());
     if (!named && !isUnlimited(inForce())) {
       throw new IllegalArgumentException(
-          "The policy '%s' compares no submissions by an Idempotency-Key or by an expression: leave the submission out"
+          "The policy '%s' compares no submissions by an expression: leave the submission out"
               .formatted(name));
     }
     return new LimitedPolicy(name, tier, plans, settings, subjects, Optional.of(text), anchor);

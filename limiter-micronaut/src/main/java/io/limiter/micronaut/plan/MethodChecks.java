@@ -200,7 +200,7 @@ final class MethodChecks {
     }
     if (guards(policies).anyMatch(guard -> guard.submission().needsArguments())) {
       throw asked.mistake(
-          "duplicates are found by the arguments, which are bound after security: write duplicate = @Duplicate(by = DuplicateBy.CALLER), or IDEMPOTENCY_KEY");
+          "duplicates are found by the arguments, which are bound after security: write duplicate = @Duplicate(by = DuplicateBy.CALLER)");
     }
   }
 
@@ -228,21 +228,6 @@ final class MethodChecks {
         throw asked.mistake(
             "with limiter.gate.enabled = false all calls are decided around the method, after the body is read: enable the gate, or remove it");
       }
-    }
-  }
-
-  /** Rejects charged repetitions where the gate, which answers them, does not decide. */
-  static void requireDecidedByGate(List<PolicyPlan> policies, boolean decides) {
-    if (!decides) {
-      guards(policies)
-          .flatMap(guard -> guard.replay().stream())
-          .flatMap(replay -> replay.charge().stream())
-          .findFirst()
-          .ifPresent(
-              asked -> {
-                throw asked.mistake(
-                    "repetitions are answered before the arguments are bound, and a limit of the method needs these, or limiter.gate.enabled is false: remove it");
-              });
     }
   }
 

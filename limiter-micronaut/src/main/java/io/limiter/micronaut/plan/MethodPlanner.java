@@ -140,7 +140,6 @@ public final class MethodPlanner {
           beforeSecurity.get(), method, policies, parts.gate().enabled());
     }
     MethodChecks.requireEarly(method, policies, parts.gate().enabled());
-    MethodChecks.requireDecidedByGate(policies, parts.gate().enabled());
     MethodChecks.requireOneThatWaits(description, policies);
     MethodChecks.requireOneCostOfItems(description, policies);
     Map<String, Set<String>> ruleNames = new TreeMap<>();

@@ -272,8 +272,7 @@ public final class PlanGeneration {
   private boolean exists(PolicyDefinition policy) {
     boolean limits =
         policy.has(RuleList.RULES)
-            || ((policy.members().isTrue(PolicyMember.DUPLICATE)
-                    || policy.members().has(PolicyMember.REPLAY))
+            || (policy.members().isTrue(PolicyMember.DUPLICATE)
                 && onRoutes.contains(policy.name()));
     return limits && !ofMethods.contains(policy.name());
   }

@@ -2,8 +2,6 @@
 package io.limiter.micronaut.redis;
 
 import io.limiter.core.Limiter;
-import io.limiter.core.idempotency.IdempotencyStore;
-import io.limiter.core.idempotency.MemoryIdempotencyStore;
 import io.limiter.core.override.OverrideTable;
 import io.limiter.core.override.OverridesInForce;
 import io.limiter.core.override.SubjectOverride;
@@ -15,7 +13,6 @@ import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.store.LimitStore;
-import io.limiter.micronaut.config.LimiterConfiguration.IdempotencyConfiguration;
 import io.limiter.micronaut.config.ListedCaller;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.context.annotation.Bean;
@@ -89,21 +86,6 @@ public final class LimitStoreFactory {
   @Requires(missingBeans = ConnectionSource.class)
   OverrideTable<ListedCaller> ownCallers() {
     return new OverrideTable.InMemory<>(ListedCaller.ENTRIES);
-  }
-
-  /** Keeps the claims and answers of submissions, which all instances share. */
-  @Singleton
-  @Requires(beans = ConnectionSource.class)
-  IdempotencyStore sharedAnswers(
-      RedisStoreHolder store, ConnectionSource connections, RedisConfiguration redis) {
-    return new ConnectingAnswers(
-        store.store().idempotency(), connections.firstAttempt(), redis.warmUp());
-  }
-
-  @Singleton
-  @Requires(missingBeans = ConnectionSource.class)
-  IdempotencyStore ownAnswers(IdempotencyConfiguration bounds) {
-    return new MemoryIdempotencyStore(bounds.maxEntries(), bounds.maxBytes(), System::nanoTime);
   }
 
   @Singleton

@@ -53,13 +53,13 @@ class ClaimedSubmissionTest {
     private volatile CompletableFuture<String> running = new CompletableFuture<>();
 
     /** Decided in the gate. */
-    @Post("/by-key")
+    @Post("/by-caller")
     @RateLimiter(
         value = "claimed",
         preventDuplicate = true,
         preventDuplicateRule = @RateRule(time = 1, timeUnit = TimeUnit.HOURS),
-        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, claim = "1s"))
-    CompletionStage<String> byKey(@Body String order) {
+        duplicate = @Duplicate(by = DuplicateBy.CALLER, claim = "1s"))
+    CompletionStage<String> byCaller(@Body String order) {
       return run();
     }
 
@@ -79,7 +79,7 @@ class ClaimedSubmissionTest {
         value = "observed",
         preventDuplicate = true,
         preventDuplicateRule = @RateRule(time = 1, timeUnit = TimeUnit.HOURS),
-        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, claim = "1s"))
+        duplicate = @Duplicate(by = DuplicateBy.CALLER, claim = "1s"))
     CompletionStage<String> observed(@Body String order) {
       return run();
     }
@@ -128,8 +128,7 @@ class ClaimedSubmissionTest {
   }
 
   private static CompletableFuture<Integer> submit(HttpService to, String route) {
-    return to.postAsync("/claimed/" + route, "\"tea\"", "Idempotency-Key", "tea")
-        .thenApply(HttpResponse::statusCode);
+    return to.postAsync("/claimed/" + route, "\"tea\"").thenApply(HttpResponse::statusCode);
   }
 
   private static void end(HttpService service, String how) {
@@ -148,7 +147,7 @@ class ClaimedSubmissionTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"by-key", "by-argument"})
+  @ValueSource(strings = {"by-caller", "by-argument"})
   void isRenewedWhileItRunsAndKeptForItsTimeAfterwards(String route) {
     HttpService one = start(RedisFixture.uri());
     HttpService other = start(RedisFixture.uri());
@@ -168,7 +167,7 @@ class ClaimedSubmissionTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"by-key", "by-argument"})
+  @ValueSource(strings = {"by-caller", "by-argument"})
   void isFreeAfterAFailure(String route) {
     HttpService service = start(RedisFixture.uri());
     CompletableFuture<Integer> first = submit(service, route);
@@ -186,7 +185,7 @@ class ClaimedSubmissionTest {
   @Test
   void aRefreshChangesCallsThatBeginAfterwards() {
     HttpService service = start(RedisFixture.uri());
-    CompletableFuture<Integer> first = submit(service, "by-key");
+    CompletableFuture<Integer> first = submit(service, "by-caller");
     awaitRun(service, 1);
     service
         .context()
@@ -202,10 +201,10 @@ class ClaimedSubmissionTest {
         .during(LONGER_THAN_THE_CLAIM)
         .atMost(PATIENCE)
         .until(() -> life() > 0 && life() <= CLAIM);
-    assertThat(submit(service, "by-key").join()).isEqualTo(409);
+    assertThat(submit(service, "by-caller").join()).isEqualTo(409);
     end(service, "fail");
     assertThat(first.join()).isEqualTo(500);
-    CompletableFuture<Integer> second = submit(service, "by-key");
+    CompletableFuture<Integer> second = submit(service, "by-caller");
     awaitRun(service, 2);
     assertThat(life())
         .isBetween(Duration.ofMinutes(5).toMillis(), Duration.ofMinutes(10).toMillis());
@@ -243,15 +242,15 @@ class ClaimedSubmissionTest {
   @Test
   void isKeptInMemory() {
     HttpService service = start("");
-    CompletableFuture<Integer> first = submit(service, "by-key");
+    CompletableFuture<Integer> first = submit(service, "by-caller");
     awaitRun(service, 1);
-    assertThat(submit(service, "by-key").join()).isEqualTo(409);
+    assertThat(submit(service, "by-caller").join()).isEqualTo(409);
     end(service, "done");
     assertThat(first.join()).isEqualTo(200);
     await()
         .during(LONGER_THAN_THE_CLAIM)
         .atMost(PATIENCE)
-        .until(() -> submit(service, "by-key").join() == 409);
+        .until(() -> submit(service, "by-caller").join() == 409);
   }
 
   @Test
@@ -259,7 +258,7 @@ class ClaimedSubmissionTest {
     try (RedisProcess own = RedisProcess.onFreePort().start();
         RecordedLog log = RecordedLog.of("io.limiter.micronaut.call.LimitedCall")) {
       HttpService service = start(own.uri(), "limiter.redis.warm-up", "10s");
-      CompletableFuture<Integer> first = submit(service, "by-key");
+      CompletableFuture<Integer> first = submit(service, "by-caller");
       awaitRun(service, 1);
       own.kill();
       end(service, "done");

@@ -109,8 +109,6 @@ class ConfiguredKeysTest {
         "guard.duplicate.message=Once            | /k/guard   | 200, 409                          | Once",
         "guard.duplicate.count=2                 | /k/guard   | 200, 200, 409                     | -",
         "guard.duplicate.time=2h                 | /k/guard   | 200, 409                          | -",
-        "guard.duplicate.by=idempotency-key      | /k/guard   | 400, Idempotency-Key: a 200, Idempotency-Key: a 409, Idempotency-Key: b 200 | -",
-        "guard.duplicate.by=idempotency-key;guard.duplicate.require-idempotency-key=false | /k/guard | 200, 200 | -",
         "guard.duplicate.release-on=404          | /k/guard?status=404 | 404, 404                 | -",
         "guard.duplicate.release-on-failure=true | /k/guard?status=503 | 503, 503                 | -",
         "guard.duplicate.release-on-failure=false | /k/guard?status=503 | 503, 409                | -",

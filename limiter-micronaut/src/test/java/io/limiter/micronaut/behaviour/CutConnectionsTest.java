@@ -50,9 +50,10 @@ class CutConnectionsTest {
 
     @Post("/submissions")
     @RateLimiter(
+        header = "X-Order",
         preventDuplicate = true,
         preventDuplicateRule = @RateRule(time = 3_600),
-        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
+        duplicate = @Duplicate(by = DuplicateBy.CALLER))
     String submissions(@Body String body) {
       return body;
     }
@@ -76,13 +77,7 @@ class CutConnectionsTest {
   @ValueSource(strings = {"places", "submissions"})
   void anIncompleteRequestHoldsNothing(String route) throws Exception {
     try (TestServer server =
-        TestServer.start(
-            SPEC,
-            Map.of(
-                "micronaut.server.http-version",
-                "2.0",
-                "limiter.idempotency.compare", // the gate decides before it has the body
-                false))) {
+        TestServer.start(SPEC, Map.of("micronaut.server.http-version", "2.0"))) {
       AtomicInteger admitted = server.bean(Behind.class).admitted;
       int streams = route.equals("places") ? 2 : 1;
       try (Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
@@ -103,7 +98,7 @@ class CutConnectionsTest {
   }
 
   private static int send(TestServer server, String route) {
-    return server.exchange("POST", "/cut/" + route, "whole", "Idempotency-Key", "k").statusCode();
+    return server.exchange("POST", "/cut/" + route, "whole", "X-Order", "k").statusCode();
   }
 
   private static byte[] frame(int type, int flags, int stream, byte[] payload) throws IOException {
@@ -130,7 +125,7 @@ class CutConnectionsTest {
       "application/json",
       "content-length",
       "100",
-      "idempotency-key",
+      "x-order",
       "k"
     };
     for (int i = 0; i < each.length; i += 2) {

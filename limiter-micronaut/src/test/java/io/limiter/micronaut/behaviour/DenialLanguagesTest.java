@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.exception.InvalidCallException.InvalidIdempotencyKeyException;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Primary;
@@ -18,7 +17,6 @@ import io.micronaut.context.i18n.ResourceBundleMessageSource;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
-import io.micronaut.http.annotation.QueryValue;
 import io.micronaut.http.server.util.locale.CompositeHttpLocaleResolver;
 import io.micronaut.http.server.util.locale.HttpAbstractLocaleResolver;
 import io.micronaut.http.server.util.locale.HttpLocaleResolutionConfiguration;
@@ -60,18 +58,6 @@ class DenialLanguagesTest {
     @RateLimiter(rules = @RateRule(count = 1, time = 60), message = "{sms.limited}")
     String keyed() {
       return "ok";
-    }
-  }
-
-  /** Needs a key. */
-  @Controller("/denials/submission")
-  @Requires(property = DenialRoutes.ENABLED)
-  static class Submissions {
-    @Get
-    String submit(@QueryValue boolean missing) {
-      throw missing
-          ? InvalidIdempotencyKeyException.missing()
-          : InvalidIdempotencyKeyException.malformed("it is another");
     }
   }
 
@@ -275,11 +261,7 @@ class DenialLanguagesTest {
   @ParameterizedTest
   @CsvSource({
     "/denials/message-by-argument?who=,en,A value required for rate limiting is missing",
-    "/denials/message-by-argument?who=,zh,缺少限流所需的值",
-    "/denials/submission?missing=true,en,The Idempotency-Key header is required",
-    "/denials/submission?missing=true,zh,缺少必需的 Idempotency-Key 请求头",
-    "/denials/submission?missing=false,en,The Idempotency-Key header is invalid",
-    "/denials/submission?missing=false,zh-Hant,Idempotency-Key 標頭無效"
+    "/denials/message-by-argument?who=,zh,缺少限流所需的值"
   })
   void badRequestsHaveTheLanguageOfTheRequestToo(String path, String language, String message) {
     try (TestServer server = DenialAnswersTest.start(Map.of())) {

@@ -71,9 +71,10 @@ class GuardEndTest {
   /** For an hour. */
   @Retention(RetentionPolicy.RUNTIME)
   @RateLimiter(
+      header = "X-Order",
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 1, timeUnit = TimeUnit.HOURS),
-      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
+      duplicate = @Duplicate(by = DuplicateBy.CALLER))
   @interface Plain {}
 
   /**
@@ -82,9 +83,10 @@ class GuardEndTest {
    */
   @Retention(RetentionPolicy.RUNTIME)
   @RateLimiter(
+      header = "X-Order",
       preventDuplicate = true,
       preventDuplicateRule = @RateRule(time = 1, timeUnit = TimeUnit.HOURS),
-      duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, claim = "4s"))
+      duplicate = @Duplicate(by = DuplicateBy.CALLER, claim = "4s"))
   @interface Claimed {}
 
   /** Each method runs until the test ends it. */
@@ -154,9 +156,10 @@ class GuardEndTest {
     @Post("/listed/string")
     @ExecuteOn(TaskExecutors.BLOCKING)
     @RateLimiter(
+        header = "X-Order",
         preventDuplicate = true,
         preventDuplicateRule = @RateRule(time = 1, timeUnit = TimeUnit.HOURS),
-        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, releaseOn = 504))
+        duplicate = @Duplicate(by = DuplicateBy.CALLER, releaseOn = 504))
     String listed(String filter, @Body String order) {
       return run().join();
     }
@@ -231,8 +234,6 @@ class GuardEndTest {
                 proxy.uri(),
                 "limiter.redis.warm-up",
                 "10s",
-                "limiter.idempotency.compare",
-                false,
                 "limiter.fallback",
                 "deny"));
     routes = service.bean(Routes.class);
@@ -250,7 +251,7 @@ class GuardEndTest {
 
   private CompletableFuture<Integer> submit(String route) {
     return service
-        .postAsync("/guard-end/" + route, "\"tea\"", "Idempotency-Key", key)
+        .postAsync("/guard-end/" + route, "\"tea\"", "X-Order", key)
         .thenApply(HttpResponse::statusCode);
   }
 
@@ -361,7 +362,7 @@ class GuardEndTest {
         Host: localhost\r
         Content-Type: application/json\r
         Content-Length: 5\r
-        Idempotency-Key: %s\r
+        X-Order: %s\r
         \r
         "tea\""""
             .formatted(HttpService.path("/guard-end/" + route), key);

@@ -45,8 +45,7 @@ import reactor.core.publisher.Mono;
 class ReleaseOnTest extends WithAndWithoutGate {
 
   ReleaseOnTest() {
-    // The gate decides before it has the body.
-    super(ReleaseOnRoutes.SPEC, Map.of("limiter.idempotency.compare", false));
+    super(ReleaseOnRoutes.SPEC);
   }
 
   static Stream<Arguments> endings() {
@@ -153,7 +152,7 @@ class ReleaseOnTest extends WithAndWithoutGate {
         Host: localhost\r
         Content-Type: application/json\r
         Content-Length: 100\r
-        Idempotency-Key: "half"\r
+        X-Order: half\r
         \r
         {"half\
         """
@@ -170,7 +169,7 @@ class ReleaseOnTest extends WithAndWithoutGate {
   }
 
   private int pay(String route) {
-    return server.post("/release-on/" + route, "{\"a\":1}", "Idempotency-Key", "half").statusCode();
+    return server.post("/release-on/" + route, "{\"a\":1}", "X-Order", "half").statusCode();
   }
 
   private int bind(String route, String body) {
@@ -385,11 +384,12 @@ class ReleaseOnTest extends WithAndWithoutGate {
 
     @Post("/payments")
     @RateLimiter(
+        header = "X-Order",
         preventDuplicate = true,
         preventDuplicateRule = @RateRule(time = 24 * 3_600),
         duplicate =
             @Duplicate(
-                by = DuplicateBy.IDEMPOTENCY_KEY,
+                by = DuplicateBy.CALLER,
                 releaseOn = {402, 500, 503}))
     String pay(@Body Map<String, Integer> body) {
       return "paid";
@@ -397,9 +397,10 @@ class ReleaseOnTest extends WithAndWithoutGate {
 
     @Post("/payments/never")
     @RateLimiter(
+        header = "X-Order",
         preventDuplicate = true,
         preventDuplicateRule = @RateRule(time = 24 * 3_600),
-        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, releaseOnFailure = false))
+        duplicate = @Duplicate(by = DuplicateBy.CALLER, releaseOnFailure = false))
     String payNever(@Body Map<String, Integer> body) {
       return "paid";
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.behaviour;
 
-import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.annotation.Duplicate;
@@ -9,17 +8,12 @@ import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.testing.RecordedDecisions;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.QueryValue;
-import java.lang.annotation.Retention;
-import java.lang.annotation.RetentionPolicy;
 import java.net.http.HttpResponse;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -29,45 +23,30 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/**
- * What makes two submissions the same: caller, arguments, an expression, or a key of the client.
- */
+/** What makes two submissions the same: caller, arguments, or an expression. */
 class SameSubmissionTest extends WithAndWithoutGate {
 
-  private static final String KEY = "Idempotency-Key";
-
   SameSubmissionTest() {
-    super(SameSubmissionRoutes.SPEC, Map.of("test.stated-callers", true, "test.recorded", true));
+    super(SameSubmissionRoutes.SPEC, Map.of("test.stated-callers", true));
   }
 
   /** A submission of a route; the other one is not the same, except by caller alone. */
   private int submit(String user, String route, String content) {
-    List<String> headers =
-        new ArrayList<>(List.of("X-User", user, "Content-Type", "application/json"));
-    if (route.contains("key")) {
-      headers.addAll(List.of(KEY, content));
-    }
     String query = route.startsWith("expression") ? "?number=" + content : "";
     return server
         .exchange(
             "POST",
             "/same-submission/" + route + query,
             "{\"item\":\"" + content + "\"}",
-            headers.toArray(String[]::new))
+            "X-User",
+            user,
+            "Content-Type",
+            "application/json")
         .statusCode();
   }
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "caller",
-        "arguments",
-        "expression",
-        "key",
-        "key-mono",
-        "key-flux",
-        "optional-key"
-      })
+  @ValueSource(strings = {"caller", "arguments", "expression"})
   void theSameSubmissionIsAcceptedOnceOfEachCaller(String route) {
     assertThat(submit("ada", route, "a")).isEqualTo(200);
     assertThat(submit("ada", route, "a")).isEqualTo(409);
@@ -77,7 +56,7 @@ class SameSubmissionTest extends WithAndWithoutGate {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"arguments", "expression", "key", "key-mono", "key-flux", "optional-key"})
+  @ValueSource(strings = {"arguments", "expression"})
   void anotherSubmissionIsAccepted(String route) {
     submit("ada", route, "a");
 
@@ -87,7 +66,7 @@ class SameSubmissionTest extends WithAndWithoutGate {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"caller-twice", "arguments-twice", "expression-twice", "key-twice"})
+  @ValueSource(strings = {"caller-twice", "arguments-twice", "expression-twice"})
   void asManyAreAcceptedAsTheRuleAllows(String route) {
     assertThat(submit("ada", route, "a")).isEqualTo(200);
     assertThat(submit("ada", route, "a")).isEqualTo(200);
@@ -96,7 +75,7 @@ class SameSubmissionTest extends WithAndWithoutGate {
   }
 
   @ParameterizedTest
-  @CsvSource({"caller, caller-twice", "arguments, arguments-twice", "key, key-mono"})
+  @CsvSource({"caller, caller-twice", "arguments, arguments-twice"})
   void methodsDoNotKnowEachOthersSubmissions(String one, String other) {
     assertThat(submit("ada", one, "a")).isEqualTo(200);
     assertThat(submit("ada", other, "a")).isEqualTo(200);
@@ -115,72 +94,6 @@ class SameSubmissionTest extends WithAndWithoutGate {
     assertThat(server.keys().all()).isEmpty();
   }
 
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      quoteCharacter = '\0',
-      value = {"\"abc\"|abc", "abc|\"abc\"", "\"a\\\"c\"|a\"c", "\"a\\\\c\"|a\\c"})
-  void aQuotedKeyIsTheBareOne(String one, String same) {
-    assertThat(post("key", KEY, one).statusCode()).isEqualTo(200);
-    assertThat(post("key", KEY, same).statusCode()).isEqualTo(409);
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"key", "key-mono", "key-flux", "key-twice"})
-  void aRequiredKeyThatIsMissingIsABadRequestAndNotCounted(String route) {
-    assertBadRequest(post(route));
-    assertBadRequest(post(route, KEY, ""));
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"\"", "\"abc", "\"\"", "\"a\\b\"", "a\tb"})
-  void aMalformedKeyIsABadRequestEvenWhereItIsOptional(String malformed) {
-    for (String route : new String[] {"key", "key-mono", "key-flux", "optional-key"}) {
-      assertBadRequest(post(route, KEY, malformed));
-    }
-  }
-
-  @Test
-  void aKeyThatIsTooLongOrSentTwiceIsABadRequest() {
-    assertBadRequest(post("key", KEY, "k".repeat(256)));
-    assertBadRequest(post("optional-key", KEY, "a", KEY, "a"));
-
-    assertThat(post("key", KEY, "k".repeat(255)).statusCode()).isEqualTo(200);
-  }
-
-  @Test
-  void withoutAnOptionalKeyNothingIsADuplicateAndRedisIsNotAsked() {
-    RecordedDecisions decisions = server.bean(RecordedDecisions.class);
-    int before = decisions.requests().size();
-
-    for (int call = 0; call < 3; call++) {
-      HttpResponse<String> accepted = post("optional-key");
-      assertThat(accepted.statusCode()).isEqualTo(200);
-      assertThat(accepted.headers().map()).doesNotContainKeys("ratelimit", "ratelimit-policy");
-    }
-    assertThat(decisions.requests()).hasSize(before);
-    assertThat(server.keys().all()).isEmpty();
-
-    post("optional-key", KEY, "a");
-    assertThat(decisions.requests()).hasSize(before + 1);
-  }
-
-  @Test
-  void withoutAnOptionalKeyTheRulesStillHold() {
-    for (int left = 2; left >= 0; left--) {
-      assertThat(field(post("optional-key-limited"), "RateLimit"))
-          .startsWith("\"3-per-60s\";r=%s;".formatted(left));
-    }
-    assertThat(post("optional-key-limited").statusCode()).isEqualTo(429);
-    assertThat(server.keys().all()).hasSize(1);
-  }
-
-  private void assertBadRequest(HttpResponse<String> answer) {
-    assertThat(answer.statusCode()).isEqualTo(400);
-    assertThat(answer.headers().map()).doesNotContainKeys("ratelimit", "retry-after");
-    assertThat(server.keys().all()).isEmpty();
-  }
-
   private HttpResponse<String> post(String call, String... headers) {
     return server.exchange("POST", "/same-submission/" + call, "", headers);
   }
@@ -190,68 +103,9 @@ class SameSubmissionTest extends WithAndWithoutGate {
   @Requires(property = "spec.name", value = SameSubmissionRoutes.SPEC)
   static class SameSubmissionRoutes {
 
-    /** By the key of the client. */
-    @Retention(RetentionPolicy.RUNTIME)
-    @RateLimiter(
-        limitType = LimitType.USER_ID,
-        rules = @RateRule(count = 10, time = 60),
-        preventDuplicate = true,
-        preventDuplicateRule = @RateRule(time = 60),
-        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
-    @interface ByKey {}
-
     static final String SPEC = "SameSubmission";
 
     private static final String OK = "ok";
-
-    @Post("/key")
-    @ByKey
-    String key() {
-      return OK;
-    }
-
-    @Post("/key-mono")
-    @ByKey
-    Mono<String> keyMono() {
-      return Mono.just(OK);
-    }
-
-    @Post("/key-flux")
-    @ByKey
-    Flux<Integer> keyFlux() {
-      return Flux.just(1);
-    }
-
-    @Post("/key-twice")
-    @RateLimiter(
-        limitType = LimitType.USER_ID,
-        preventDuplicate = true,
-        preventDuplicateRule = @RateRule(count = 2, time = 60),
-        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
-    String keyTwice() {
-      return OK;
-    }
-
-    @Post("/optional-key")
-    @RateLimiter(
-        limitType = LimitType.USER_ID,
-        preventDuplicate = true,
-        preventDuplicateRule = @RateRule(time = 60),
-        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, requireIdempotencyKey = false))
-    String optionalKey() {
-      return OK;
-    }
-
-    @Post("/optional-key-limited")
-    @RateLimiter(
-        limitType = LimitType.USER_ID,
-        rules = @RateRule(count = 3, time = 60),
-        preventDuplicate = true,
-        preventDuplicateRule = @RateRule(time = 60),
-        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, requireIdempotencyKey = false))
-    String optionalKeyLimited() {
-      return OK;
-    }
 
     @Post("/expression{?number,note}")
     @RateLimiter(

@@ -15,7 +15,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** An unusable message or template stops the start, with the property, the value and the remedy. */
 class DenialMistakesTest {
@@ -71,24 +70,6 @@ class DenialMistakesTest {
     assertThat(Starts.mistake(Map.of("limiter.denial.numbers", "true")))
         .hasMessageContaining(
             "limiter.denial.numbers = true: only limiter.denial.body = problem has them by itself");
-  }
-
-  @Test
-  void aTypeOfABodyThatHasNone() {
-    assertThat(Starts.mistake(Map.of("limiter.denial.idempotency-type", "/docs/keys")))
-        .hasMessageContaining(
-            "limiter.denial.idempotency-type = /docs/keys: only limiter.denial.body = problem has types: set that, or remove it");
-  }
-
-  @ParameterizedTest
-  @ValueSource(strings = {"see docs", ""})
-  void aTypeThatIsNoLink(String type) {
-    assertThat(
-            Starts.mistake(
-                Map.of("limiter.denial.body", "problem", "limiter.denial.idempotency-type", type)))
-        .hasMessageContaining(
-            "limiter.denial.idempotency-type = '%s': it is no URI: write a link, such as /docs/idempotency, or leave it out"
-                .formatted(type));
   }
 
   @Test

@@ -10,7 +10,6 @@ import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
-import io.limiter.micronaut.config.LimiterConfiguration.IdempotencyConfiguration.EncryptionConfiguration;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.env.PropertySource;
@@ -342,27 +341,42 @@ class FixedSettingsTest {
   }
 
   @Test
-  void namesOfKeysAreFree() throws IOException {
-    String key = "MDEyMzQ1Njc4OWFiY2RlZg==";
-    try (ApplicationContext context =
-        startWithVariables(
-            Map.of(
-                "LIMITER_IDEMPOTENCY_ENCRYPTION_KEYS_A",
-                key,
-                "LIMITER_IDEMPOTENCY_ENCRYPTION_CURRENT",
-                "a"))) {
-      assertThat(context.getBean(EncryptionConfiguration.class))
-          .hasToString("EncryptionConfiguration[Optional[a] of [a]]");
-    }
-    String yaml = "limiter.idempotency.encryption: {current: '1', keys: {'1': %s, 2026-11: %s}}";
-    write(yaml.formatted(key, key));
-    try (ApplicationContext context = start()) {
-      write(yaml.formatted(key, "YWJjZGVmZ2hpamtsbW5vcA=="));
-      refresh(context);
-      assertThat(context.getBean(FixedSettings.class).changedSinceStart())
-          .containsExactly("limiter.idempotency.encryption.keys");
-    }
-    assertThat(names.messages()).isEmpty();
+  void aSettingOfAnAbsentModuleNamesItsDependency() throws IOException {
+    String remedy =
+        " without the module limiter-idempotency: add the dependency io.limiter:limiter-idempotency, or remove the setting";
+    write("limiter.idempotency: {max-answer: 5, routes: [{path: /orders}]}");
+    assertThat(catchThrowable(this::start))
+        .rootCause()
+        .hasMessageContaining("limiter.idempotency.max-answer in ")
+        .hasMessageContaining("limiter.idempotency.routes[0].path in ")
+        .hasMessageContaining(": there is no such setting" + remedy);
+    write("limiter.zone: UTC");
+    startWithVariables(Map.of("LIMITER_IDEMPOTENCY_MAX_ANSWER", "5")).close();
+    assertThat(names.messages())
+        .containsExactly(
+            "The environment variable LIMITER_IDEMPOTENCY_MAX_ANSWER has no effect: there is no such setting"
+                + remedy);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "by: idempotency_key",
+        "by: IDEMPOTENCY-KEY",
+        "replay: 24h",
+        "max-wait: 2s",
+        "charge-repetitions: true",
+        "require-idempotency-key: false"
+      })
+  void aMemberThatAModuleHasInItsPlaceNamesThat(String member) throws IOException {
+    write("limiter: {policies: {orders: {duplicate: {%s}}}}".formatted(member));
+    String name = member.substring(0, member.indexOf(':'));
+    String value = member.substring(member.indexOf(' ') + 1);
+    assertThat(catchThrowable(this::start))
+        .rootCause()
+        .hasMessageContaining("limiter.policies.orders.duplicate.%s = %s".formatted(name, value))
+        .hasMessageContaining(
+            "no policy compares submissions by their Idempotency-Key: remove it, and write limiter.idempotency.routes, which the module limiter-idempotency reads");
   }
 
   private void write(String yaml) throws IOException {

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A process is killed, or stopped for longer than its claim, while a submission runs in it. */
+/** A process is killed while a submission runs in it. */
 @Tag("faults")
 class LostSubmissionTest {
 
@@ -41,10 +41,6 @@ class LostSubmissionTest {
     redis.close();
   }
 
-  private CompletableFuture<HttpResponse<String>> submit(ServiceProcess to, String... headers) {
-    return post(to, "submitted", headers);
-  }
-
   private CompletableFuture<HttpResponse<String>> post(
       ServiceProcess to, String route, String... headers) {
     HttpRequest.Builder request =
@@ -52,15 +48,11 @@ class LostSubmissionTest {
                 URI.create("http://localhost:%s/paused/%s/ada".formatted(to.port(), route)))
             .POST(HttpRequest.BodyPublishers.ofString("{}"))
             .timeout(Duration.ofSeconds(30))
-            .headers("Content-Type", "application/json", "Idempotency-Key", "k");
+            .headers("Content-Type", "application/json");
     if (headers.length > 0) {
       request.headers(headers);
     }
     return client.sendAsync(request.build(), BodyHandlers.ofString());
-  }
-
-  private void awaitRunning() {
-    awaitKey("*a.*");
   }
 
   private void awaitKey(String pattern) {
@@ -70,19 +62,6 @@ class LostSubmissionTest {
           .atMost(Duration.ofSeconds(20))
           .until(() -> connection.sync().keys(pattern).size() == 1);
     }
-  }
-
-  @Test
-  void aKilledProcessFreesItsSubmission() {
-    var never = submit(first, "X-Held", "the dead");
-    awaitRunning();
-    first.close();
-    assertThat(never).failsWithin(Duration.ofSeconds(20));
-
-    HttpResponse<String> again = submit(second).join();
-    assertThat(again.statusCode()).isEqualTo(200);
-    assertThat(again.body()).isEqualTo("run 1 for anyone");
-    assertThat(submit(second).join().body()).isEqualTo(again.body());
   }
 
   /** The guard of 24 hours is held for two seconds at a time while the method runs. */
@@ -104,25 +83,5 @@ class LostSubmissionTest {
         .during(Duration.ofSeconds(3))
         .atMost(Duration.ofSeconds(20))
         .until(() -> post(second, "guarded").join().statusCode() == 409);
-  }
-
-  @Test
-  void aProcessThatIsStoppedForTooLongKeepsNoAnswer() throws Exception {
-    var late = submit(first, "X-Held", "the stopped");
-    awaitRunning();
-    first.suspend();
-    HttpResponse<String> again = submit(second).join();
-    assertThat(again.body()).isEqualTo("run 1 for anyone");
-    first.resume();
-    URI finish = URI.create("http://localhost:" + first.port() + "/paused/finish");
-    assertThat(
-            client
-                .send(HttpRequest.newBuilder(finish).build(), BodyHandlers.ofString())
-                .statusCode())
-        .isEqualTo(200);
-
-    assertThat(late.join().body()).isEqualTo("run 1 for the stopped");
-    assertThat(submit(first).join().body()).isEqualTo(again.body());
-    assertThat(submit(second).join().body()).isEqualTo(again.body());
   }
 }

@@ -13,8 +13,6 @@ import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.micronaut.annotation.Duplicate;
-import io.limiter.micronaut.annotation.DuplicateBy;
-import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -43,7 +41,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 
@@ -100,7 +97,6 @@ final class PausedService {
     private final AuditedStore audited;
     private final Endings endings;
     private final Set<String> entered = ConcurrentHashMap.newKeySet();
-    private final AtomicInteger submissions = new AtomicInteger();
     private final CompletableFuture<Void> finish = new CompletableFuture<>();
 
     Routes(AuditedStore audited, Endings endings) {
@@ -126,24 +122,17 @@ final class PausedService {
     }
 
     /** Ends at once, or, with a header, once finish() is called. */
-    @Post("/submitted/{by}")
-    @Idempotent(claim = "1s", maxWait = "10s")
-    CompletionStage<String> submitted(String by, @Header("X-Held") Optional<String> held) {
-      String answer = "run " + submissions.incrementAndGet() + " for " + held.orElse("anyone");
-      return held.isPresent()
-          ? finish.thenApply(now -> answer)
-          : CompletableFuture.completedFuture(answer);
-    }
-
-    /** Like {@link #submitted}, but a repetition is denied. */
     @Post("/guarded/{by}")
     @RateLimiter(
         limitType = LimitType.GLOBAL,
         preventDuplicate = true,
         preventDuplicateRule = @RateRule(time = 24, timeUnit = TimeUnit.HOURS),
-        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY, claim = "2s"))
+        duplicate = @Duplicate(key = "#{by}", claim = "2s"))
     CompletionStage<String> guarded(String by, @Header("X-Held") Optional<String> held) {
-      return submitted(by, held);
+      String answer = "run for " + held.orElse("anyone");
+      return held.isPresent()
+          ? finish.thenApply(now -> answer)
+          : CompletableFuture.completedFuture(answer);
     }
 
     @Get("/finish")

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.limiter.micronaut.annotation.Duplicate;
-import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -88,9 +87,6 @@ class OutsideOfRequestTest {
         .isThrownBy(jobs::byHeader)
         .withMessageContaining(
             "its calls are counted by header = x-key, and it was called outside");
-    assertThatExceptionOfType(IllegalStateException.class)
-        .isThrownBy(jobs::byIdempotencyKey)
-        .withMessageContaining("compared by @Duplicate.by = IDEMPOTENCY_KEY, and it was called");
     assertThat(decisions.requests()).isEmpty();
   }
 
@@ -235,12 +231,6 @@ class OutsideOfRequestTest {
 
     @RateLimiter(header = "X-Key", rules = @RateRule(count = 1))
     void byHeader() {}
-
-    @RateLimiter(
-        limitType = LimitType.GLOBAL,
-        preventDuplicate = true,
-        duplicate = @Duplicate(by = DuplicateBy.IDEMPOTENCY_KEY))
-    void byIdempotencyKey() {}
 
     @RateLimiter(
         limitType = LimitType.GLOBAL,

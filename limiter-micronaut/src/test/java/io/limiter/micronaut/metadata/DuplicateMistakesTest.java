@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.limiter.micronaut.annotation.ConcurrencyLimit;
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
-import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.PreventDuplicate;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -18,12 +17,6 @@ import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Introspected;
 import io.micronaut.http.HttpRequest;
-import io.micronaut.http.HttpResponse;
-import io.micronaut.http.annotation.Body;
-import io.micronaut.http.annotation.Controller;
-import io.micronaut.http.annotation.Get;
-import io.micronaut.http.annotation.Post;
-import io.micronaut.http.server.types.files.SystemFile;
 import io.micronaut.json.tree.JsonNode;
 import jakarta.inject.Singleton;
 import java.io.InputStream;
@@ -35,7 +28,6 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -47,15 +39,12 @@ import kotlin.coroutines.CoroutineContext;
 import kotlin.coroutines.EmptyCoroutineContext;
 import org.junit.jupiter.api.Test;
 import org.reactivestreams.Publisher;
-import reactor.core.publisher.Flux;
 
 /** A duplicate guard that cannot do what is asked of it stops the start. */
 class DuplicateMistakesTest extends MistakesContract {
 
   private static final String NO_GUARD =
       "it has no effect without preventDuplicate = true: set that, or remove it";
-  private static final String NO_KEY =
-      "it has no effect without by = IDEMPOTENCY_KEY: set that, or remove it";
   private static final String STATUS = "set it to an error status, 400 to 599";
 
   private static final String INDIGESTIBLE =
@@ -134,16 +123,6 @@ class DuplicateMistakesTest extends MistakesContract {
         duplicate = @Duplicate(key = "#{order}", by = DuplicateBy.ARGUMENTS))
     void keyAndBy(String order) {}
 
-    @Mistake({"@RateLimiter.duplicate.requireIdempotencyKey = true", NO_KEY})
-    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(requireIdempotencyKey = true))
-    void requiredByCaller() {}
-
-    @Mistake({"@RateLimiter.duplicate.requireIdempotencyKey = false", NO_KEY})
-    @RateLimiter(
-        preventDuplicate = true,
-        duplicate = @Duplicate(key = "#{order}", requireIdempotencyKey = false))
-    void requiredByKey(String order) {}
-
     @Mistake("@RateLimiter.duplicate.releaseOn = 200: set it to error statuses, 400 to 599")
     @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(releaseOn = {500, 200}))
     void releaseOnSuccess() {}
@@ -180,72 +159,7 @@ class DuplicateMistakesTest extends MistakesContract {
   }
 
   @Mistaken
-  @Controller("/mistaken-replays")
-  static class Replays {
-
-    @Mistake(
-        "@Idempotent.retain = 500ms: set it to 1 s to 366 days, such as 24h, or to 0s for none")
-    @Post("/short")
-    @Idempotent(retain = "500ms")
-    void retainedTooShortly() {}
-
-    @Mistake("@Idempotent.claim = 1h: set it to 1 s to 10 min, such as 30s")
-    @Post("/claim")
-    @Idempotent(claim = "1h")
-    void claimedTooLong() {}
-
-    @Mistake("@Idempotent.maxWait = forever: set it to 0 s to 30 s, such as 2s")
-    @Post("/wait")
-    @Idempotent(maxWait = "forever")
-    void waitsForEver() {}
-
-    @Mistake(
-        "@Idempotent.retain = PT24H: only the response to a request is kept, and this method is not a route: put it on the route, or remove it")
-    @Idempotent
-    void noRoute() {}
-
-    @Mistake("the result is a stream, which is not kept: return a single value, or remove it")
-    @Get("/stream")
-    @Idempotent
-    Flux<String> stream() {
-      return Flux.empty();
-    }
-
-    @Mistake(
-        "the result is a file, which is not kept: return its content as a byte[], or remove it")
-    @Get("/file")
-    @Idempotent
-    CompletionStage<HttpResponse<SystemFile>> file() {
-      return CompletableFuture.completedFuture(HttpResponse.ok());
-    }
-
-    @Mistake({
-      "@RateLimiter.duplicate.replay = 1h: only a submission with an Idempotency-Key has its answer repeated: use by = IDEMPOTENCY_KEY"
-    })
-    @Post("/caller")
-    @RateLimiter(
-        preventDuplicate = true,
-        duplicate = @Duplicate(by = DuplicateBy.CALLER, replay = "1h"))
-    void byCaller() {}
-
-    @Mistake("@RateLimiter.duplicate.maxWait = 1s: it has no effect without replay: set that")
-    @Post("/unreplayed")
-    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(maxWait = "1s"))
-    void waitsWithoutReplay() {}
-
-    @Mistake(
-        "@RateLimiter.duplicate.chargeRepetitions = true: it has no effect without replay: set that")
-    @Post("/uncharged")
-    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(chargeRepetitions = true))
-    void chargedWithoutReplay() {}
-
-    @Mistake({
-      "@Idempotent.chargeRepetitions = true: repetitions are answered before the arguments are bound, and a limit of the method needs these"
-    })
-    @Post("/charged")
-    @Idempotent(chargeRepetitions = true)
-    @RateRule(count = 1, subject = "#{order}")
-    void chargedByArgument(@Body String order) {}
+  static class Claims {
 
     @Mistake(
         "@RateLimiter.duplicate.claim = 10s: a submission is kept for 5 s, which must be longer: set the time of the duplicate guard, or remove it")
@@ -274,53 +188,6 @@ class DuplicateMistakesTest extends MistakesContract {
     Future<String> claimedWithoutEnd() {
       return CompletableFuture.completedFuture("");
     }
-
-    @Mistake({
-      "submissions are claimed before the arguments are bound: remove the condition, or put it into a @RateLimiter of its own"
-    })
-    @Post("/condition")
-    @RateLimiter(
-        condition = "#{order.length() > 3}",
-        preventDuplicate = true,
-        duplicate = @Duplicate(replay = "1h"))
-    void conditional(@Body String order) {}
-
-    @Mistake({"@RateLimiter.duplicate.releaseOnFailure = false", "is never kept"})
-    @Post("/failures")
-    @RateLimiter(
-        preventDuplicate = true,
-        duplicate = @Duplicate(replay = "1h", releaseOnFailure = false))
-    void keepsFailures() {}
-
-    @Mistake(
-        "@RateLimiter.duplicate.status = 410: a repetition receives the first response: remove it")
-    @Post("/status")
-    @RateLimiter(preventDuplicate = true, duplicate = @Duplicate(replay = "1h", status = 410))
-    void statusOfRepetitions() {}
-
-    @Mistake({"@RateLimiter.beforeSecurity = true", "who is known only after security: remove it"})
-    @Post("/before")
-    @RateLimiter(
-        beforeSecurity = true,
-        preventDuplicate = true,
-        duplicate = @Duplicate(replay = "1h"))
-    void beforeSecurity() {}
-
-    @Mistake({"@RateLimiter.preventDuplicateRule.", "the time of replay holds in its place"})
-    @Post("/timed")
-    @RateLimiter(
-        preventDuplicate = true,
-        preventDuplicateRule = @RateRule(time = 9),
-        duplicate = @Duplicate(replay = "1h"))
-    void timed() {}
-
-    @Mistake({
-      "@Idempotent = {}: @PreventDuplicate in the same place already defines it: remove one of them"
-    })
-    @Post("/both")
-    @PreventDuplicate
-    @Idempotent
-    void both() {}
   }
 
   @Mistaken

@@ -78,7 +78,6 @@ class PlanReadingTest {
       assertThat(declared(Duplicate.class, text)).isEqualTo("");
     }
     assertThat(declared(RateLimiter.class, "preventDuplicate")).isEqualTo(false);
-    assertThat(declared(Duplicate.class, "requireIdempotencyKey")).isEqualTo(true);
     assertThat(declared(RateLimiter.class, "anonymous"))
         .isEqualTo(plans.context().getBean(LimiterConfiguration.class).anonymous());
     assertThat(plan("plainRule").duplicates()).isEmpty();

@@ -169,7 +169,7 @@ class SubjectMistakesTest extends MistakesContract {
     @RateLimiter(beforeSecurity = true, cost = "#{rows}", rules = @RateRule)
     void earlyCost(int rows) {}
 
-    @Mistake({MEMBER, "write duplicate = @Duplicate(by = DuplicateBy.CALLER), or IDEMPOTENCY_KEY"})
+    @Mistake({MEMBER, "write duplicate = @Duplicate(by = DuplicateBy.CALLER)"})
     @Post
     @RateLimiter(
         beforeSecurity = true,

@@ -234,7 +234,7 @@ class UnwovenLimitsTest {
           .extracting(ILoggingEvent::getFormattedMessage)
           .containsExactly(
               Marked.class.getName()
-                  + ".marked() is marked as limited, but has no limit, so its calls are not limited: use one of @RateLimiter, @RateRule, @ConcurrencyLimit, @PreventDuplicate, @Idempotent");
+                  + ".marked() is marked as limited, but has no limit, so its calls are not limited: use one of @RateLimiter, @RateRule, @ConcurrencyLimit, @PreventDuplicate");
     }
   }
 

@@ -10,7 +10,9 @@ import io.limiter.core.DecidedBy;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.testing.RedisProcess;
-import io.limiter.micronaut.annotation.Idempotent;
+import io.limiter.micronaut.annotation.Duplicate;
+import io.limiter.micronaut.annotation.DuplicateBy;
+import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.testing.HttpService;
@@ -53,7 +55,7 @@ class WarmStartTest {
   @Test
   void scriptsAreLoadedBeforeTheFirstRequestWhichRedisDecides() {
     assertThat(stats())
-        .containsPattern("cmdstat_script(\\|load)?:calls=6,")
+        .containsPattern("cmdstat_script(\\|load)?:calls=5,")
         .doesNotContain("cmdstat_eval:");
     long before = evalshas();
 
@@ -63,34 +65,21 @@ class WarmStartTest {
     assertThat(stats()).doesNotContain("cmdstat_eval:");
   }
 
-  /** One for the claim and the limits, and one for the answer. A denied request leaves no claim. */
-  @Test
-  void aSubmissionIsClaimedByTheScriptThatDecides() {
-    long before = evalshas();
-    assertThat(submit("first").statusCode()).isEqualTo(200);
-    assertThat(evalshas()).isEqualTo(before + 2);
-    assertThat(stats()).doesNotContain("cmdstat_eval:");
-    assertThat(submit("second").statusCode()).isEqualTo(200);
-    assertThat(submit("first").headers().firstValue("Idempotency-Replayed")).hasValue("true");
-    assertThat(evalshas()).isEqualTo(before + 5);
-    assertThat(submit("denied").statusCode()).isEqualTo(429);
-    assertThat(evalshas()).isEqualTo(before + 6);
-    assertThat(submit("first").headers().firstValue("Idempotency-Replayed")).hasValue("true");
-  }
-
   @Test
   void itsScriptsAreThereAfterARestartOfRedis() {
     redis.kill();
     redis.start();
     await()
         .atMost(Duration.ofSeconds(20))
-        .untilAsserted(() -> assertThat(submit("first").statusCode()).isEqualTo(200));
+        .untilAsserted(() -> assertThat(get()).isEqualTo(DecidedBy.STORE.name()));
+    assertThat(submit("first").statusCode()).isEqualTo(200);
+    assertThat(submit("first").statusCode()).isEqualTo(409);
 
     assertThat(stats()).contains("cmdstat_evalsha:").doesNotContain("cmdstat_eval:");
   }
 
   private HttpResponse<String> submit(String key) {
-    return server.post("/submitted", "{}", "Idempotency-Key", key);
+    return server.post("/submitted", "{}", "X-Order", key);
   }
 
   @Test
@@ -137,8 +126,11 @@ class WarmStartTest {
   @Requires(property = "spec.name", value = "WarmStartTest")
   static class Decided {
     @Post("/submitted")
-    @RateRule(count = 2)
-    @Idempotent
+    @RateLimiter(
+        header = "X-Order",
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(time = 60),
+        duplicate = @Duplicate(by = DuplicateBy.CALLER, claim = "1s"))
     String submitted(@Body String order) {
       return order;
     }

@@ -42,7 +42,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Creates Lettuce clients that never count a call twice. Lettuce's defaults replay unanswered
+ * Creates Lettuce clients that never count a call twice. Lettuce's defaults repeat unanswered
  * commands after a reconnect, queue without bound while there is no connection, and wait up to 30 s
  * between attempts to connect.
  */
@@ -111,7 +111,7 @@ public final class LettuceClients {
   }
 
   /**
-   * Options under which no command is replayed, queued without bound, or kept alive by Lettuce
+   * Options under which no command is repeated, queued without bound, or kept alive by Lettuce
    * beyond its deadline.
    */
   static ClientOptions options() {

@@ -298,12 +298,7 @@ public final class ManagedConnection {
     CompletionStage<Void> load(RedisClusterAsyncCommands<byte[], byte[]> commands) {
       return CompletableFuture.allOf(
           Stream.concat(
-                  Stream.of(
-                      scripts.refund(),
-                      scripts.renew(),
-                      scripts.claims(),
-                      scripts.submit(),
-                      scripts.decide()),
+                  Stream.of(scripts.refund(), scripts.renew(), scripts.hold(), scripts.decide()),
                   batch.stream())
               .map(script -> loaded(commands, script))
               .toArray(CompletableFuture[]::new));

@@ -22,8 +22,7 @@ import java.util.regex.Pattern;
  *
  * @param decide decides one call
  * @param batch decides several calls, each by itself; empty if calls always go alone
- * @param submit claims a submission, and decides its call
- * @param claims keeps a claim, an answer, or the duplicate guard of a call while it runs
+ * @param hold keeps the duplicate guard of a call while it runs
  * @param refund gives back what a call took
  * @param renew renews the permits of a call while it runs
  * @param algorithms the custom algorithms that the scripts support, in the order of their numbers
@@ -31,8 +30,7 @@ import java.util.regex.Pattern;
 public record DecisionScripts(
     RedisScript decide,
     Optional<RedisScript> batch,
-    RedisScript submit,
-    RedisScript claims,
+    RedisScript hold,
     RedisScript refund,
     RedisScript renew,
     List<CustomAlgorithm> algorithms) {
@@ -93,8 +91,7 @@ public record DecisionScripts(
     return new DecisionScripts(
         files.decision("decide", algorithms),
         Optional.of(files.decision("decide-batch", algorithms)),
-        files.decision("submit", algorithms),
-        RedisScript.of(files.script("idempotency")),
+        RedisScript.of(files.script("hold")),
         RedisScript.of(files.script("refund")),
         files.decision("renew", algorithms),
         algorithms);

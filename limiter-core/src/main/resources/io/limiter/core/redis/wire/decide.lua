@@ -44,7 +44,7 @@
 -- Returns for each charge its status (1 byte) and the time of the decision (d), then the reports of log.lua, cells.lua
 -- and ban.lua. The status is the decision about this charge. The caller does not decide again.
 --
--- decide-batch.lua, submit.lua and renew.lua include the two sections between "begin" and "end".
+-- decide-batch.lua and renew.lua include the two sections between "begin" and "end".
 --
 -- Defined by the included constants:
 -- luacheck: read globals EXACT PEEK ACQUIRE PLAN_HEADER BESIDE ALONE HEAD LOG_HEAD LONGEST_LIFE

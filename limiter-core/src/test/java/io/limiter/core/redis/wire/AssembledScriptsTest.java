@@ -49,10 +49,8 @@ class AssembledScriptsTest {
             scripts.decide(),
             "decide-batch",
             scripts.batch().orElseThrow(),
-            "submit",
-            scripts.submit(),
-            "idempotency",
-            scripts.claims(),
+            "hold",
+            scripts.hold(),
             "refund",
             scripts.refund(),
             "renew",
@@ -70,8 +68,7 @@ class AssembledScriptsTest {
         List.of(
             scripts.decide(),
             scripts.batch().orElseThrow(),
-            scripts.submit(),
-            scripts.claims(),
+            scripts.hold(),
             scripts.refund(),
             scripts.renew())) {
       assertThat(script.text().lines())

@@ -46,8 +46,7 @@ public class ScriptSourceTest {
             scripts.refund(),
             scripts.renew(),
             scripts.batch().orElseThrow(),
-            scripts.submit(),
-            scripts.claims(),
+            scripts.hold(),
             DecisionScripts.read("overrides.lua"),
             DecisionScripts.read("shared-settings.lua"))
         .map(RedisScript::text)
