@@ -272,6 +272,11 @@ final class Holding {
     writeAt = now + times.pause(failedWrites);
   }
 
+  /** An end that waits for its next write is written now. */
+  void hurry(long now) {
+    writeAt = Math.min(writeAt, now);
+  }
+
   private void lose() {
     lost = true;
     phase = Phase.OVER;

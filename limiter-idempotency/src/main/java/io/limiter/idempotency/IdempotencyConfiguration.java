@@ -9,12 +9,16 @@ import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.bind.annotation.Bindable;
 import java.net.URI;
 import java.time.Duration;
+import java.util.Base64;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -131,5 +135,89 @@ record IdempotencyConfiguration(
   /** Thrown by checks of the settings. */
   static ConfigurationException mistake(String setting, Object value, String remedy) {
     return new ConfigurationException("%s = %s: %s".formatted(setting, value, remedy));
+  }
+
+  /**
+   * Settings of the encryption of answers, by AES-GCM.
+   *
+   * @param current the name of the key that encrypts; empty if answers are kept in clear
+   * @param keys the keys that decrypt, by their names
+   */
+  @Context // created at the start, so that a mistake stops it
+  @ConfigurationProperties("encryption")
+  record EncryptionConfiguration(Optional<String> current, Map<String, SecretKeySpec> keys) {
+
+    /** Prefix of these settings. */
+    static final String PREFIX = IdempotencyConfiguration.PREFIX + ".encryption";
+
+    static final String KEYS = PREFIX + ".keys";
+
+    private static final int MAX_NAME = 32;
+    private static final Set<Integer> KEY_BYTES = Set.of(16, 24, 32);
+
+    EncryptionConfiguration {
+      keys = Map.copyOf(keys);
+      String names = String.join(", ", new TreeSet<>(keys.keySet()));
+      if (current.isEmpty() && !keys.isEmpty()) {
+        throw new ConfigurationException(
+            "%s.current is not set: set it to the key that encrypts, one of %s, or remove %s"
+                .formatted(PREFIX, names, KEYS));
+      }
+      if (current.isPresent() && !keys.containsKey(current.get())) {
+        throw new ConfigurationException(
+            "%s.current = %s: there is no such key: %s"
+                .formatted(
+                    PREFIX,
+                    current.get(),
+                    names.isEmpty()
+                        ? "set %s.%s".formatted(KEYS, current.get())
+                        : "set it to one of " + names));
+      }
+    }
+
+    /**
+     * @param current The name of the key that encrypts answers. None by default: answers are kept
+     *     in clear.
+     * @param keys The keys that decrypt answers, by names that you choose: 16, 24 or 32 random
+     *     bytes in base64, the same on all instances. Keep a key that was current until its answers
+     *     have expired. No message contains a key. None by default.
+     * @throws ConfigurationException naming the property and the remedy, without a key
+     */
+    @ConfigurationInject
+    EncryptionConfiguration(@Nullable String current, @Nullable Map<String, String> keys) {
+      this(Optional.ofNullable(current), read(keys == null ? Map.of() : keys));
+    }
+
+    private static Map<String, SecretKeySpec> read(Map<String, String> written) {
+      Map<String, SecretKeySpec> keys = new HashMap<>();
+      written.forEach((name, key) -> keys.put(name, key(name, key)));
+      return keys;
+    }
+
+    private static SecretKeySpec key(String name, String written) {
+      if (name.length() > MAX_NAME || !name.chars().allMatch(c -> c > ' ' && c < 0x7f)) {
+        throw new ConfigurationException(
+            "%s.%s: use a name of %s printable ASCII characters at most"
+                .formatted(KEYS, name, MAX_NAME));
+      }
+      byte[] bytes;
+      try {
+        bytes = Base64.getDecoder().decode(written.strip());
+      } catch (IllegalArgumentException invalid) {
+        bytes = new byte[0]; // the message of the cause would show a part of the key
+      }
+      if (!KEY_BYTES.contains(bytes.length)) {
+        throw new ConfigurationException(
+            "%s.%s is no key: set it to 16, 24 or 32 random bytes in base64, such as the output of openssl rand -base64 32"
+                .formatted(KEYS, name));
+      }
+      return new SecretKeySpec(bytes, "AES");
+    }
+
+    /** Without the keys. */
+    @Override
+    public String toString() {
+      return "EncryptionConfiguration[%s of %s]".formatted(current, keys.keySet());
+    }
   }
 }

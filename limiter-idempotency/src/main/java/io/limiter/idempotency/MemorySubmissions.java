@@ -72,15 +72,25 @@ final class MemorySubmissions implements SubmissionStore {
       replace(claim.key(), null, Entry.of(claim), nowNanos, time);
       return done(Found.of(Found.Kind.CLAIMED));
     }
+    return done(found(known, claim, nowNanos));
+  }
+
+  @Override
+  public synchronized CompletionStage<Found> look(Claim claim) {
+    long nowNanos = removeExpired(EXPIRED);
+    Slot known = live(claim.key(), nowNanos);
+    return done(known == null ? Found.of(Found.Kind.ABSENT) : found(known, claim, nowNanos));
+  }
+
+  private static Found found(Slot known, Claim claim, long nowNanos) {
     Found.Kind kind = known.entry.compare(claim);
-    return done(
-        kind == Found.Kind.DIFFERENT
-            ? Found.of(kind)
-            : new Found(
-                kind,
-                known.entry.body(),
-                known.entry.answer(),
-                Duration.ofNanos(known.endNanos - nowNanos)));
+    return kind == Found.Kind.DIFFERENT
+        ? Found.of(kind)
+        : new Found(
+            kind,
+            known.entry.body(),
+            known.entry.answer(),
+            Duration.ofNanos(known.endNanos - nowNanos));
   }
 
   @Override

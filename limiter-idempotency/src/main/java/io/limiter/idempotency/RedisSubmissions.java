@@ -45,6 +45,18 @@ final class RedisSubmissions implements SubmissionStore {
 
   @Override
   public CompletionStage<Found> claim(Claim claim, Duration time) {
+    return ask(claim, millis(time));
+  }
+
+  @Override
+  public CompletionStage<Found> look(Claim claim) {
+    return ask(claim, Entry.NONE);
+  }
+
+  /**
+   * @param time to live of the claim; none to look only
+   */
+  private CompletionStage<Found> ask(Claim claim, byte[] time) {
     byte[] content =
         ByteBuffer.allocate(Claim.TOKEN_BYTES + 2 * Fingerprints.BYTES)
             .put(claim.token())
@@ -54,7 +66,7 @@ final class RedisSubmissions implements SubmissionStore {
     return redis.run(
         CLAIM,
         keys(claim.key()),
-        new byte[][] {content, millis(time)},
+        new byte[][] {content, time},
         reply -> found(letter(claim, reply), reply));
   }
 
@@ -70,6 +82,7 @@ final class RedisSubmissions implements SubmissionStore {
   private static Found found(char letter, byte[] reply) {
     return switch (letter) {
       case 'C' -> Found.of(Found.Kind.CLAIMED);
+      case 'N' -> Found.of(Found.Kind.ABSENT);
       case 'X' -> Found.of(Found.Kind.DIFFERENT);
       case 'R' -> found(Found.Kind.RUNNING, reply);
       case 'A' -> found(Found.Kind.ANSWERED, reply);

@@ -19,6 +19,9 @@ interface SubmissionStore {
   /** Claims a key for a time, unless it is taken. */
   CompletionStage<Found> claim(Claim claim, Duration time);
 
+  /** What a claim would find, without any change; {@link Found.Kind#ABSENT} if the key is free. */
+  CompletionStage<Found> look(Claim claim);
+
   /** Extends a claim, which then lives for this time from now on. False if it is lost. */
   CompletionStage<Boolean> renew(Claim claim, Duration time);
 

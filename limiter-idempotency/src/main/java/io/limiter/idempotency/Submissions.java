@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -97,6 +98,14 @@ final class Submissions {
     return tokens.next().thenCompose(token -> new Held(request, token).claim());
   }
 
+  /** What there is under the key of a submission, which is not claimed. */
+  CompletionStage<Found> look(Request request) {
+    return tokens
+        .next()
+        .thenCompose(
+            token -> store.look(new Claim(request.key(), token, request.head(), request.body())));
+  }
+
   /** Forgets a submission. The end of one that runs is not kept any more. */
   CompletionStage<Void> forget(StateKey key) {
     return store.forget(key);
@@ -108,6 +117,17 @@ final class Submissions {
    */
   boolean holds(StateKey key) {
     return held.containsKey(key);
+  }
+
+  /**
+   * Writes all ends that the store does not have yet, once and now, such as at the end of the
+   * service.
+   *
+   * @return completes once it has all; maybe never
+   */
+  CompletableFuture<Void> hurry() {
+    return CompletableFuture.allOf(
+        held.values().stream().map(Held::hurry).toArray(CompletableFuture<?>[]::new));
   }
 
   /** The bytes of answers that no store has yet. */
@@ -122,6 +142,7 @@ final class Submissions {
   final class Held {
 
     private final String route;
+    private final CompletableFuture<Void> over = new CompletableFuture<>();
 
     // Guarded by this object.
     private final Holding holding;
@@ -129,6 +150,7 @@ final class Submissions {
     private @Nullable Future<?> timer;
     private long timerAt = Long.MAX_VALUE;
     private int reserved;
+    private boolean hasNoRoom;
 
     private Held(Request request, byte[] token) {
       this.route = request.route();
@@ -193,6 +215,19 @@ final class Submissions {
       act();
     }
 
+    /** How long an end is kept. */
+    Duration retain() {
+      return Duration.ofNanos(holding.times.retain());
+    }
+
+    /** The method has ended with an answer that has no room: the submission is done. */
+    void endWithoutRoom() {
+      synchronized (this) {
+        hasNoRoom = !holding.ended;
+      }
+      end(End.DONE);
+    }
+
     /** The method has ended. Nothing waits until the store has that. */
     void end(End how) {
       synchronized (this) {
@@ -209,6 +244,7 @@ final class Submissions {
         return how;
       }
       pendingBytes.addAndGet(-bytes);
+      hasNoRoom = true;
       return End.DONE;
     }
 
@@ -272,6 +308,7 @@ final class Submissions {
           .whenComplete(
               (kept, failure) -> {
                 boolean isOver;
+                boolean isCut;
                 synchronized (this) {
                   boolean wasOver = holding.phase == Holding.Phase.OVER;
                   if (failure == null) {
@@ -280,9 +317,12 @@ final class Submissions {
                     holding.unwritten(timing.nanos());
                   }
                   isOver = !wasOver && holding.phase == Holding.Phase.OVER;
+                  isCut = hasNoRoom;
                 }
                 if (isOver) {
-                  listener.over(route, outcome(end, kept));
+                  Outcome outcome = outcome(end, kept);
+                  listener.over(
+                      route, isCut && outcome == Outcome.KEPT ? Outcome.NO_ROOM : outcome);
                 }
                 act();
               });
@@ -304,6 +344,7 @@ final class Submissions {
         pendingBytes.addAndGet(-reserved);
         reserved = 0;
         held.remove(claim.key(), this);
+        over.complete(null);
       }
       long next = isOver ? Long.MAX_VALUE : holding.nextAt();
       if (timer != null && (isOver || timerAt > next)) {
@@ -314,6 +355,17 @@ final class Submissions {
         timerAt = next;
         timer = timing.schedule(this::wake, Math.max(0, next - now));
       }
+    }
+
+    private CompletableFuture<Void> hurry() {
+      synchronized (this) {
+        if (holding.phase != Holding.Phase.ENDING) {
+          return CompletableFuture.completedFuture(null); // its method runs
+        }
+        holding.hurry(timing.nanos());
+      }
+      act();
+      return over;
     }
 
     private void wake() {

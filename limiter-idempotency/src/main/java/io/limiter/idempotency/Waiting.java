@@ -23,13 +23,22 @@ final class Waiting {
   private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
   private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  private final Submissions submissions;
+  /** Claims what they wait for. */
+  interface Claims {
+
+    /**
+     * @param mayBeLocal as for {@link #await}
+     */
+    CompletionStage<Attempt> claim(Request request, boolean mayBeLocal);
+  }
+
+  private final Claims claims;
   private final Timing timing;
   private final int max;
   private final int maxOfSubject;
 
   // Guarded by this object.
-  private final Map<StateKey, Queue> queues = new HashMap<>();
+  private final Map<Awaited, Queue> queues = new HashMap<>();
   private final Map<String, Integer> ofSubject = new HashMap<>();
   private int all;
 
@@ -37,8 +46,8 @@ final class Waiting {
    * @param max how many wait at most; further ones find what they have found already
    * @param maxOfSubject how many of one subject
    */
-  Waiting(Submissions submissions, Timing timing, int max, int maxOfSubject) {
-    this.submissions = submissions;
+  Waiting(Claims claims, Timing timing, int max, int maxOfSubject) {
+    this.claims = claims;
     this.timing = timing;
     this.max = max;
     this.maxOfSubject = maxOfSubject;
@@ -50,8 +59,9 @@ final class Waiting {
    *
    * @param running what the request has found
    * @param nanos how long it waits; then it is still {@code running}
+   * @param mayBeLocal whether memory may decide while the store is away
    */
-  CompletionStage<Attempt> await(Request request, Attempt running, long nanos) {
+  CompletionStage<Attempt> await(Request request, Attempt running, long nanos, boolean mayBeLocal) {
     CompletableFuture<Attempt> waiter = new CompletableFuture<>();
     Queue queue;
     boolean isFirst;
@@ -62,7 +72,9 @@ final class Waiting {
       }
       all++;
       ofSubject.merge(subject, 1, Integer::sum);
-      queue = queues.computeIfAbsent(request.key(), key -> new Queue(request));
+      queue =
+          queues.computeIfAbsent(
+              new Awaited(request.key(), mayBeLocal), awaited -> new Queue(request, awaited));
       isFirst = queue.waiters.isEmpty();
       queue.waiters.add(waiter);
     }
@@ -78,12 +90,12 @@ final class Waiting {
   }
 
   private synchronized void leave(Queue queue, CompletableFuture<Attempt> waiter) {
-    StateKey key = queue.request.key();
     all--;
-    ofSubject.computeIfPresent(key.tag(), (subject, known) -> known == 1 ? null : known - 1);
+    ofSubject.computeIfPresent(
+        queue.awaited.key().tag(), (subject, known) -> known == 1 ? null : known - 1);
     queue.waiters.removeIf(other -> other == waiter);
     if (queue.waiters.isEmpty()) {
-      queues.remove(key, queue);
+      queues.remove(queue.awaited, queue);
     }
   }
 
@@ -92,19 +104,25 @@ final class Waiting {
     return all;
   }
 
+  /** One question to the store. */
+  private record Awaited(StateKey key, boolean mayBeLocal) {}
+
   /** The requests that wait for one key. */
   private final class Queue {
 
     /** The first of them; the others have the same head. */
     private final Request request;
 
+    private final Awaited awaited;
+
     /** Guarded by the outer object. */
     private final List<CompletableFuture<Attempt>> waiters = new ArrayList<>();
 
     private long pauseNanos = FIRST_PAUSE_NANOS;
 
-    Queue(Request request) {
+    Queue(Request request, Awaited awaited) {
       this.request = request;
+      this.awaited = awaited;
     }
 
     private void schedule() {
@@ -123,8 +141,8 @@ final class Waiting {
       if (waiters().isEmpty()) {
         return;
       }
-      submissions
-          .claim(request)
+      claims
+          .claim(request, awaited.mayBeLocal())
           .whenComplete(
               (found, failure) -> {
                 if (failure != null) {

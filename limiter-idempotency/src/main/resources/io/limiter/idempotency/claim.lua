@@ -6,13 +6,13 @@
 -- KEYS[1]  the submission
 -- ARGV[1]  the claim: token, fingerprint of the head, fingerprint of the body (16 bytes each; zeros for a body that is
 --          not known)
--- ARGV[2]  time to live of the claim in ms, as text
+-- ARGV[2]  time to live of the claim in ms, as text; or '', which only reads
 --
 -- A value is VERSION (1 byte), a state (1 byte: CLAIMED, ANSWERED or DONE), token and fingerprints of its claim (48
 -- bytes), and, if it is ANSWERED, the answer.
 --
--- Returns the token of the claim, so that no reply to another command is taken for this one; then 'C': claimed; 'X':
--- taken by another submission; or the state of the value ('R' if it is CLAIMED), the time to live in ms (d), the
+-- Returns the token of the claim, so that no reply to another command is taken for this one; then 'C': claimed; 'N':
+-- free, and only read; 'X': taken by another submission; or the state of the value ('R' if it is CLAIMED), the time to live in ms (d), the
 -- fingerprint of the body, and the answer.
 
 local call, sub = redis.call, string.sub
@@ -23,6 +23,7 @@ local found, left = call('GETRANGE', key, '0', '49'), call('PTTL', key)
 if left ~= -2 then
   local state = sub(found, 2, 2)
   local isValid = #found == 50 and sub(found, 1, 1) == VERSION and (state == 'C' or state == 'A' or state == 'D')
+  if (not isValid or left == -1) and ttl == '' then return token .. 'N' end -- what is left to a claim
   if not isValid or left == -1 then -- not written by these scripts: without an end it would block for ever
     call('DEL', key)
     return redis.error_reply('ERR corrupt value deleted')
@@ -33,5 +34,6 @@ if left ~= -2 then
   local answer = state == 'A' and call('GETRANGE', key, '50', '-1') or ''
   return token .. (state == 'C' and 'R' or state) .. struct.pack('>d', left) .. body .. answer
 end
+if ttl == '' then return token .. 'N' end
 call('SET', key, VERSION .. 'C' .. claim, 'PX', ttl)
 return token .. 'C'

@@ -219,7 +219,8 @@ class RandomHistoriesFuzzTest {
               (route, outcome) -> {});
       private long endsRefusedUntil;
       private long awayUntil;
-      private final Waiting waiting = new Waiting(submissions, timing, 5, 5);
+      private final Waiting waiting =
+          new Waiting((request, mayBeLocal) -> submissions.claim(request), timing, 5, 5);
 
       /** By the token of the claim. */
       private final Map<String, Seen> claims = new HashMap<>();
@@ -233,7 +234,7 @@ class RandomHistoriesFuzzTest {
             .thenCompose(
                 found ->
                     found.found().kind() == Found.Kind.RUNNING
-                        ? waiting.await(request, found, Duration.ofSeconds(5).toNanos())
+                        ? waiting.await(request, found, Duration.ofSeconds(5).toNanos(), false)
                         : CompletableFuture.completedFuture(found))
             .thenAccept(this::found);
       }
@@ -263,6 +264,11 @@ class RandomHistoriesFuzzTest {
                   last = made;
                   return found;
                 });
+      }
+
+      @Override
+      public CompletionStage<Found> look(Claim claim) {
+        return memory.look(claim);
       }
 
       @Override

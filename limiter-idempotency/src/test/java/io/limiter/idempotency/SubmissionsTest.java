@@ -74,6 +74,11 @@ class SubmissionsTest {
     }
 
     @Override
+    public CompletionStage<Found> look(Claim claim) {
+      return send("look", claim, End.RELEASE);
+    }
+
+    @Override
     public CompletionStage<Boolean> renew(Claim claim, Duration time) {
       assertThat(time).isEqualTo(CLAIM);
       return send("renew", claim, End.RELEASE);

@@ -33,7 +33,8 @@ class WaitingTest {
   private final CountingStore store = new CountingStore();
   private final Submissions here = submissions();
   private final Submissions elsewhere = submissions();
-  private final Waiting waiting = new Waiting(here, timing, MAX, MAX_OF_SUBJECT);
+  private final Waiting waiting =
+      new Waiting((request, mayBeLocal) -> here.claim(request), timing, MAX, MAX_OF_SUBJECT);
   private boolean isAway;
   private CompletableFuture<Void> replies = CompletableFuture.completedFuture(null);
 
@@ -50,6 +51,11 @@ class WaitingTest {
           ? CompletableFuture.failedFuture(
               new StoreException(FailureReason.BREAKER_OPEN, "away", null))
           : memory.claim(claim, time).thenCombine(replies, (found, reply) -> found);
+    }
+
+    @Override
+    public CompletionStage<Found> look(Claim claim) {
+      return memory.look(claim);
     }
 
     @Override
@@ -91,7 +97,7 @@ class WaitingTest {
   private CompletableFuture<Attempt> repeated(Request request, Duration atMost) {
     Attempt found = SubmissionStoreContract.join(here.claim(request));
     assertThat(found.found().kind()).isEqualTo(Found.Kind.RUNNING);
-    return waiting.await(request, found, atMost.toNanos()).toCompletableFuture();
+    return waiting.await(request, found, atMost.toNanos(), false).toCompletableFuture();
   }
 
   private void assertNobodyWaits() {

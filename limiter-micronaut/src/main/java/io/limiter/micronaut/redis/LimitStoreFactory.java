@@ -8,6 +8,7 @@ import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisHealth;
 import io.limiter.core.redis.RedisHealth.NodeListener;
+import io.limiter.core.redis.RedisScripts;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.resilience.FallbackCounts;
@@ -54,6 +55,13 @@ public final class LimitStoreFactory {
   @Requires(beans = ConnectionSource.class)
   RedisHealth redisHealth(RedisStoreHolder redis) {
     return redis.store().health();
+  }
+
+  /** Runs scripts of other modules in the Redis of the limits. */
+  @Singleton
+  @Requires(beans = ConnectionSource.class)
+  RedisScripts redisScripts(RedisStoreHolder redis) {
+    return redis.store().scripts();
   }
 
   @Singleton
