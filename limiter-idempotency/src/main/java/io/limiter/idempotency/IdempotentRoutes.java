@@ -119,7 +119,7 @@ final class IdempotentRoutes
           "it is no route: for other code there is " + IdempotentCalls.class.getName());
     }
     if (isRoute) {
-      annotated.put(annotatedMethod, read(annotatedMethod));
+      annotated.put(PlanRegistry.unnamed(annotatedMethod), read(annotatedMethod));
     }
   }
 
@@ -299,7 +299,7 @@ final class IdempotentRoutes
       return null;
     }
     if (route instanceof MethodBasedRouteMatch<?, ?> method) {
-      Terms terms = annotated.get(method.getExecutableMethod());
+      Terms terms = annotated.get(PlanRegistry.unnamed(method.getExecutableMethod()));
       if (terms != null) {
         return terms;
       }
@@ -321,7 +321,7 @@ final class IdempotentRoutes
 
   /** What holds for a method that is called; null if it is no annotated route. */
   @Nullable Terms of(ExecutableMethod<?, ?> method) {
-    return annotated.get(method);
+    return annotated.get(PlanRegistry.unnamed(method));
   }
 
   @Override
@@ -367,16 +367,14 @@ final class IdempotentRoutes
       return;
     }
     Set<String> filters =
-        beans.getBeanDefinitions(Qualifiers.byStereotype(ServerFilter.class)).stream()
+        Stream.<BeanDefinition<?>>concat(
+                beans.getBeanDefinitions(Qualifiers.byStereotype(ServerFilter.class)).stream(),
+                beans.getBeanDefinitions(HttpServerFilter.class).stream())
             .filter(filter -> !filter.getBeanType().getName().startsWith("io.micronaut."))
             .filter(filter -> !filter.getBeanType().getName().startsWith("io.limiter."))
-            .filter(IdempotentRoutes::isOutermost)
+            .filter(this::isOutermost)
             .map(filter -> filter.getBeanType().getName())
             .collect(Collectors.toCollection(TreeSet::new));
-    beans.getBeansOfType(HttpServerFilter.class).stream()
-        .filter(filter -> filter.getOrder() == Ordered.HIGHEST_PRECEDENCE)
-        .map(filter -> filter.getClass().getName())
-        .forEach(filters::add);
     if (!filters.isEmpty()) {
       LOG.warn(
           "Filters with the order {} may change responses after they were kept for an Idempotency-Key, and repeated ones again: {}. Give them a higher order",
@@ -385,7 +383,14 @@ final class IdempotentRoutes
     }
   }
 
-  private static boolean isOutermost(BeanDefinition<?> filter) {
+  private boolean isOutermost(BeanDefinition<?> filter) {
+    if (HttpServerFilter.class.isAssignableFrom(filter.getBeanType())) {
+      try {
+        return ((Ordered) beans.getBean(filter)).getOrder() == Ordered.HIGHEST_PRECEDENCE;
+      } catch (RuntimeException unknown) { // such as a filter of a scope that is not there yet
+        return false;
+      }
+    }
     return filter.getExecutableMethods().stream()
         .filter(method -> method.hasAnnotation(ResponseFilter.class))
         .anyMatch(method -> method.intValue(Order.class).orElse(0) == Ordered.HIGHEST_PRECEDENCE);

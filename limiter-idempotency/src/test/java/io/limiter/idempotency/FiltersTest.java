@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.idempotency;
 
-import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -13,7 +12,6 @@ import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MutableHttpResponse;
-import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Filter;
 import io.micronaut.http.annotation.Post;
@@ -93,7 +91,7 @@ class FiltersTest {
     @Post("/blocking")
     @Idempotent(maxWait = "100ms")
     @ExecuteOn(TaskExecutors.BLOCKING)
-    Receipt blocking(@Body Map<String, Object> body) {
+    Receipt blocking() {
       return runs.next();
     }
 
@@ -283,7 +281,7 @@ class FiltersTest {
       var again = post(route, key, action + "@" + filter);
       assertThat(again.statusCode()).as(action).isEqualTo(first.statusCode());
       assertThat(again.body()).as(action).isEqualTo(first.body());
-      assertThat(field(again, "Idempotency-Replayed")).as(action).isEqualTo("true");
+      assertThat(again.headers().allValues("Idempotency-Replayed")).as(action + first.statusCode() + first.body()).containsExactly("true");
       assertThat(again.headers().allValues("X-Of-Filter"))
           .isEqualTo(first.headers().allValues("X-Of-Filter"));
       assertThat(first.body().contains(CARD)).isEqualTo(!List.of("mask", "throw").contains(action));

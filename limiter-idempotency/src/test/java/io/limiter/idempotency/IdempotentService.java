@@ -7,6 +7,8 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.limiter.core.redis.TestRedis;
+import io.limiter.core.resilience.DenyCache;
+import io.limiter.core.store.LimitStore;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.runtime.server.EmbeddedServer;
@@ -34,7 +36,7 @@ final class IdempotentService extends HttpService {
   /**
    * @param specification the {@code spec.name} that its beans require
    */
-  static IdempotentService start(String specification, Map<String, Object> settings) {
+  public static IdempotentService start(String specification, Map<String, Object> settings) {
     return start(specification, newPrefix(), settings);
   }
 
@@ -57,7 +59,7 @@ final class IdempotentService extends HttpService {
     return "test:" + UUID.randomUUID().toString().substring(0, 8) + ":";
   }
 
-  /** Removes all keys of the limiter. */
+  /** Removes all keys of the limiter, and empties the deny cache. */
   void clear() {
     RedisClient client = RedisClient.create(RedisFixture.uri());
     try (StatefulRedisConnection<byte[], byte[]> connection =
@@ -65,6 +67,9 @@ final class IdempotentService extends HttpService {
       TestRedis.keys(connection.sync(), prefix + "*").forEach(connection.sync()::del);
     } finally {
       client.shutdown();
+    }
+    if (bean(LimitStore.class) instanceof DenyCache cache) {
+      cache.clear();
     }
   }
 }

@@ -151,7 +151,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   }
 
   /** The start names a method by its bean, a request does not: else it would be planned twice. */
-  static ExecutableMethod<?, ?> unnamed(ExecutableMethod<?, ?> method) {
+  public static ExecutableMethod<?, ?> unnamed(ExecutableMethod<?, ?> method) {
     return method instanceof DelegatingExecutableMethod<?, ?> named ? named.getTarget() : method;
   }
 
