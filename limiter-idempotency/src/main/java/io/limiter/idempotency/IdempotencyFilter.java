@@ -125,19 +125,19 @@ final class IdempotencyFilter
     if (terms == null) {
       return PROCEED;
     }
-    String key;
+    IdempotencyKey key = IdempotencyKey.of(request);
+    if (key.mistake().isPresent()) {
+      LOG.debug("An Idempotency-Key is malformed: {}", key.mistake().get());
+      return rejected(request, HttpStatus.BAD_REQUEST, "idempotency_key_malformed");
+    }
+    if (key.key().isEmpty()) {
+      return terms.required()
+          ? rejected(request, HttpStatus.BAD_REQUEST, "idempotency_key_missing")
+          : PROCEED;
+    }
     Subject owner;
     try {
-      Optional<String> sent = IdempotencyKey.of(request);
-      if (sent.isEmpty()) {
-        return terms.required()
-            ? rejected(request, HttpStatus.BAD_REQUEST, "idempotency_key_missing")
-            : PROCEED;
-      }
-      key = sent.get();
       owner = subjects.resolve(terms.owner(), request);
-    } catch (IdempotencyKey.MalformedException malformed) {
-      return rejected(request, HttpStatus.BAD_REQUEST, "idempotency_key_malformed");
     } catch (MissingSubjectException anonymous) {
       return rejected(request, HttpStatus.BAD_REQUEST, "idempotency_key_anonymous");
     }
@@ -147,7 +147,7 @@ final class IdempotencyFilter
     if (request.getContentLength() > settings.maxBody()) {
       return tooLarge(request);
     }
-    StateKey name = SubmissionService.key(owner, terms.scope(), key);
+    StateKey name = SubmissionService.key(owner, terms.scope(), key.key().get());
     byte[] head =
         submissions
             .fingerprints()
@@ -193,7 +193,7 @@ final class IdempotencyFilter
   /** Reads the body of a request whose submission is claimed. */
   private CompletionStage<Optional<MutableHttpResponse<?>>> begin(
       HttpRequest<?> request, KeyedRequest call) {
-    return digest(request, call)
+    return digest(request, call, true)
         .thenCompose(
             digest -> {
               if (digest == TOO_LARGE) { // the end of the response frees the key
@@ -284,7 +284,7 @@ final class IdempotencyFilter
             Optional.of(inUse.header(HttpHeaders.RETRY_AFTER, RETRY_AFTER)));
       }
       default ->
-          digest(request, call)
+          digest(request, call, false)
               .thenCompose(
                   digest ->
                       digest == TOO_LARGE || found.differsFrom(digest)
@@ -335,10 +335,12 @@ final class IdempotencyFilter
   }
 
   /**
-   * The fingerprint of the body, which the route reads afterwards; {@link #TOO_LARGE} if it is too
-   * long to be compared.
+   * The fingerprint of the body; {@link #TOO_LARGE} if it is too long to be compared.
+   *
+   * @param forRoute whether the route reads the body afterwards; otherwise no byte of it is kept
    */
-  private CompletionStage<byte[]> digest(HttpRequest<?> request, KeyedRequest call) {
+  private CompletionStage<byte[]> digest(
+      HttpRequest<?> request, KeyedRequest call, boolean forRoute) {
     HttpRequest<?> received =
         request.getAttribute(RECEIVED).orElse(null) instanceof HttpRequest<?> first
             ? first
@@ -354,7 +356,10 @@ final class IdempotencyFilter
     }
     Fingerprints.Code code = submissions.fingerprints().body(call.request().key());
     int[] length = {0};
-    CloseableByteBody copy = server.byteBody().split(ByteBody.SplitBackpressureMode.FASTEST);
+    CloseableByteBody copy =
+        forRoute
+            ? server.byteBody().split(ByteBody.SplitBackpressureMode.FASTEST)
+            : server.byteBody().move();
     CompletableFuture<byte[]> digest =
         Flux.from(copy.toByteArrayPublisher())
             .takeUntil(

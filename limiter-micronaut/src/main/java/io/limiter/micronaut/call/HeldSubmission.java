@@ -24,7 +24,7 @@ abstract class HeldSubmission extends Held {
   /**
    * @param lost bounds the messages about lost ones
    * @param claim how long it is taken without a renewal
-   * @param longest how long its result would be kept: no method runs for as long
+   * @param longest how long it is kept afterwards: no method runs for as long
    */
   HeldSubmission(LimiterTimer timer, LogThrottle lost, Duration claim, Duration longest) {
     super(timer, claim, longest, () -> {});
