@@ -3,7 +3,6 @@ package io.limiter.demo;
 
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
-import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.HttpResponse;
@@ -26,9 +25,7 @@ class CheckoutController {
     return HttpResponse.created(Map.of("paid", true));
   }
 
-  /** Runs once for each Idempotency-Key; a repetition receives the same payment. */
   @Post("/payment")
-  @Idempotent
   @RateRule(count = 100, time = 10)
   HttpResponse<Map<String, Object>> pay(@Body Map<String, Object> cart) {
     return HttpResponse.created(Map.of("payment", UUID.randomUUID().toString()));

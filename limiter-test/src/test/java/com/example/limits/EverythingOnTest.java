@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.testing.RedisFixture;
-import io.limiter.micronaut.annotation.Idempotent;
 import io.limiter.micronaut.annotation.Tiers;
 import io.limiter.micronaut.event.LimiterEvent;
 import io.limiter.test.LimitTest;
@@ -17,7 +16,6 @@ import io.micronaut.http.HttpResponse;
 import io.micronaut.http.MutableHttpRequest;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
-import io.micronaut.http.annotation.Post;
 import io.micronaut.http.client.HttpClient;
 import io.micronaut.http.client.annotation.Client;
 import io.micronaut.test.extensions.junit5.annotation.MicronautTest;
@@ -30,7 +28,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,17 +39,9 @@ class EverythingOnTest {
   @Controller
   @Requires(env = "everything")
   static class EveryController {
-    private final AtomicInteger payments = new AtomicInteger();
-
     @Get("/every")
     String every() {
       return "every";
-    }
-
-    @Post("/pay")
-    @Idempotent(retain = "1h")
-    String pay() {
-      return "payment " + payments.incrementAndGet();
     }
   }
 
@@ -125,17 +114,6 @@ class EverythingOnTest {
 
       operator("override", "{\"address\":\"10.0.0.3\",\"unlimited\":true,\"time\":\"1h\"}");
       limits.assertAdmits(9, from("10.0.0.3"));
-    }
-
-    @Test
-    void anAnswerIsRepeated() {
-      MutableHttpRequest<?> pay = HttpRequest.POST("/pay", "");
-      HttpResponse<String> first = send(pay, "10.0.0.4", "Idempotency-Key", "k-" + limits);
-      HttpResponse<String> second =
-          send(HttpRequest.POST("/pay", ""), "10.0.0.4", "Idempotency-Key", "k-" + limits);
-
-      assertThat(second.body()).startsWith("payment ").isEqualTo(first.body());
-      assertThat(second.header("Idempotency-Replayed")).isEqualTo("true");
     }
 
     @Test

@@ -2,7 +2,6 @@
 package io.limiter.benchmarks.server;
 
 import io.limiter.micronaut.annotation.Algorithm;
-import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -57,28 +56,6 @@ class LimitedController {
       lease = "100ms",
       rules = @RateRule(count = 1_000_000_000, time = 60, algorithm = Algorithm.FIXED_WINDOW))
   String hotLeased() {
-    return OK;
-  }
-
-  /** The rule of {@code /hot}, and an answer that is kept: each request has a key of its own. */
-  @Get("/first")
-  @RateLimiter(
-      limitType = LimitType.GLOBAL,
-      rules = @RateRule(count = 1_000_000_000, time = 60, algorithm = Algorithm.FIXED_WINDOW),
-      preventDuplicate = true,
-      duplicate = @Duplicate(replay = "1h"))
-  String first() {
-    return OK;
-  }
-
-  /** The same with one key: but for the first request, the answer is repeated. */
-  @Get("/replayed")
-  @RateLimiter(
-      limitType = LimitType.GLOBAL,
-      rules = @RateRule(count = 1_000_000_000, time = 60, algorithm = Algorithm.FIXED_WINDOW),
-      preventDuplicate = true,
-      duplicate = @Duplicate(replay = "1h"))
-  String replayed() {
     return OK;
   }
 

@@ -377,9 +377,7 @@ final class SettingsTable {
         "limiter.policies.banned.ban",
         Map.of("violations", 1, "within", "60s", "time", "60s"));
     base(kind, "limiter.policies.twice.duplicate", Map.of("enabled", true, "by", "caller"));
-    base(
-        kind, "limiter.policies.keyed.duplicate", Map.of("enabled", true, "by", "idempotency_key"));
-    for (String policy : List.of("users", "banned", "twice", "keyed")) {
+    for (String policy : List.of("users", "banned", "twice")) {
       route(kind, policy);
     }
     base(kind, "limiter.block.addresses", List.of("198.51.100.1"));
@@ -408,41 +406,11 @@ final class SettingsTable {
         s -> message(blocked(s)),
         "Go away",
         "This caller is blocked");
-    bound(kind, "limiter.client.idempotency-methods", List.of("PUT"), "PUT");
     bound(kind, "limiter.client.jitter", 0.25, "0.25");
     bound(kind, "limiter.client.max-retry-after", "61s", "PT1M1S");
     bound(kind, "limiter.client.max-servers", 4321, "4321");
     bound(kind, "limiter.client.max-wait", "1234ms", "PT1.234S");
     bound(kind, "limiter.client.max-waiters", 4322, "4322");
-    String key = "YW4gZXhhbXBsZSBrZXkhIQ==";
-    String encryption = "limiter.idempotency.encryption";
-    base(kind, encryption + ".keys", Map.of("usual", key, "other", key));
-    base(kind, encryption + ".current", "usual");
-    bound(kind, encryption + ".current", "other", "other");
-    row(
-        kind,
-        encryption + ".keys.tried",
-        key,
-        s -> s.get("/beans").body().contains("tried=") ? "bound" : "not bound",
-        "bound",
-        "not bound");
-    row(
-        kind,
-        "limiter.idempotency.compare",
-        false,
-        s -> {
-          String from = s.stranger();
-          s.from(from, "/t/keyed", "Idempotency-Key", "k");
-          int reused = s.from(from, "/t/keyed?status=201", "Idempotency-Key", "k").status();
-          return reused == 422 ? "compared" : "a duplicate";
-        },
-        "a duplicate",
-        "compared");
-    bound(kind, "limiter.idempotency.headers", List.of("X-Kept"), "X-Kept");
-    bound(kind, "limiter.idempotency.max-answer", 4323, "4323");
-    bound(kind, "limiter.idempotency.max-body", 4324, "4324");
-    bound(kind, "limiter.idempotency.max-bytes", 4325, "4325");
-    bound(kind, "limiter.idempotency.max-entries", 4326, "4326");
     denial("banned-code", "b1", s -> code(last(s, 3, "/t/banned")), "banned");
     denial(
         "banned-message",
@@ -751,13 +719,6 @@ final class SettingsTable {
         s -> last(s, 20, "/articles").field("Content-Type"),
         "application/problem+json",
         "application/json");
-    row(
-        kind,
-        "limiter.denial.idempotency-type",
-        "/docs/keys",
-        s -> s.post("/checkout/payment", "{}").body().contains("/docs/keys") ? "own" : "draft",
-        "own",
-        "draft");
     base(Kind.GATE, "limiter.denial.body", "problem");
     row(
         Kind.GATE,
@@ -887,27 +848,18 @@ final class SettingsTable {
 
     Object[] five = {"rules", List.of(Map.of("count", 5, "time", "60s"))};
     Map<String, Object> caller = Map.of("enabled", true, "by", "caller");
-    Map<String, Object> key = Map.of("enabled", true, "by", "idempotency_key");
     member(kind, "duplicate.enabled", true, statuses(2), "200 409", "200 200", five);
     member(
         kind,
         "duplicate.by",
-        "idempotency_key",
-        statuses(1),
-        "400",
-        "200",
+        "caller",
+        shown("duplicate.by"),
+        "caller",
+        "",
         with(five, Map.of("enabled", true)));
     member(
         kind, "duplicate.count", 2, statuses(3), "200 200 409", "200 409 409", with(five, caller));
     member(kind, "duplicate.time", "20s", shown("duplicate.time"), "20s", "", with(five, caller));
-    member(
-        kind,
-        "duplicate.require-idempotency-key",
-        false,
-        statuses(1),
-        "200",
-        "400",
-        with(five, key));
     member(
         kind,
         "duplicate.release-on-failure",
@@ -941,25 +893,14 @@ final class SettingsTable {
         "d4",
         "This request was already submitted",
         with(five, caller));
-    Map<String, Object> replay = Map.of("replay", "1h");
-    member(kind, "duplicate.replay", "1h", statuses(1), "400", "200", five); // without a key
-    member(kind, "duplicate.claim", "45s", shown("duplicate.claim"), "45s", "", with(five, replay));
     member(
         kind,
-        "duplicate.max-wait",
-        "3s",
-        shown("duplicate.max-wait"),
-        "3s",
+        "duplicate.claim",
+        "45s",
+        shown("duplicate.claim"),
+        "45s",
         "",
-        with(five, replay));
-    member(
-        kind,
-        "duplicate.charge-repetitions",
-        true,
-        shown("duplicate.charge-repetitions"),
-        "true",
-        "",
-        with(five, replay));
+        with(five, Map.of("enabled", true, "by", "caller", "time", "1h")));
     row(
         kind,
         "limiter.policies.passcodes.rules",

@@ -55,7 +55,8 @@ final class ModuleSettings {
 
   /** Whether a module that is there reads this setting. */
   static boolean areThereFor(String name) {
-    return prefixes().stream().anyMatch(prefix -> LimitSettings.isUnder(prefix, name));
+    return ALL.stream()
+        .anyMatch(module -> LimitSettings.isUnder(module.prefix(), name) && module.isThere());
   }
 
   /**

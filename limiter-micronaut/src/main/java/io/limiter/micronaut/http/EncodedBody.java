@@ -24,8 +24,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.charset.Charset;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -135,36 +133,6 @@ final class EncodedBody<T> implements ResponseBodyWriter<T> {
     }
     response.bodyWriter(new WrittenBody<>(writer, type, response.body(), observer));
     return Encoding.LATER;
-  }
-
-  /**
-   * The bytes that the server will write as the body of a response, which was {@linkplain #encode
-   * encoded} before; empty if the body cannot be held in memory.
-   */
-  static Optional<byte[]> bytes(HttpRequest<?> request, MutableHttpResponse<?> response) {
-    Object body = response.body();
-    if (body == null) {
-      return Optional.of(new byte[0]);
-    }
-    if (body instanceof CharSequence text) {
-      Charset charset = mediaType(request, response).getCharset().orElse(StandardCharsets.UTF_8);
-      return Optional.of(text.toString().getBytes(charset));
-    }
-    if (body instanceof byte[] bytes) {
-      return Optional.of(bytes.clone());
-    }
-    if (body instanceof ByteBuffer<?> buffer) {
-      return Optional.of(buffer.toByteArray());
-    }
-    return response.getBodyWriter().orElse(null) instanceof EncodedBody<?> encoded
-            && encoded.body == body
-        ? Optional.of(encoded.bytes)
-        : Optional.empty();
-  }
-
-  /** The type of the body that the server will write. */
-  static MediaType mediaType(HttpRequest<?> request, MutableHttpResponse<?> response) {
-    return mediaType(request, response, RouteAttributes.getRouteInfo(response).orElse(null));
   }
 
   /** Whether the body needs no encoding. Netty's buffers are found by name. */

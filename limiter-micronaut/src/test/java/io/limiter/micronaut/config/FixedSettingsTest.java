@@ -348,7 +348,7 @@ class FixedSettingsTest {
     assertThat(catchThrowable(this::start))
         .rootCause()
         .hasMessageContaining("limiter.idempotency.max-answer in ")
-        .hasMessageContaining("limiter.idempotency.routes[0].path in ")
+        .hasMessageContaining("limiter.idempotency.routes in ")
         .hasMessageContaining(": there is no such setting" + remedy);
     write("limiter.zone: UTC");
     startWithVariables(Map.of("LIMITER_IDEMPOTENCY_MAX_ANSWER", "5")).close();
