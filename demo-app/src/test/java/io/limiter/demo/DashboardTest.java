@@ -145,7 +145,8 @@ class DashboardTest {
             "LimiterBreakerOpen",
             "LimiterDenialsTenfold",
             "LimiterProcessLate",
-            "LimiterSharedSettingsProblem");
+            "LimiterSharedSettingsProblem",
+            "LimiterSubmissionsUnkept");
     for (Map<String, Object> alert : alerts) {
       Map<?, ?> annotations = (Map<?, ?>) alert.get("annotations");
       assertThat(annotations.get("summary").toString()).isNotBlank();

@@ -2,12 +2,16 @@
 package io.limiter.idempotency;
 
 import io.limiter.core.resilience.Fallback;
+import io.limiter.micronaut.config.Bounds;
+import io.limiter.micronaut.config.EnumSetting;
 import io.micronaut.context.annotation.ConfigurationInject;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
+import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.bind.annotation.Bindable;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.HashMap;
@@ -37,8 +41,9 @@ import org.jspecify.annotations.Nullable;
  * @param maxBytes the most bytes of answers in memory
  * @param maxBytesOfSubject the most bytes of answers of one subject
  * @param maxBytesInRedis the most bytes of answers that this instance has in Redis
- * @param problemType the {@code type} of problem bodies of these denials
+ * @param problemType the type of problems with a key: a link
  * @param clientMethods the methods of requests to which a client adds a key
+ * @param routes the routes by path, in their order
  */
 @Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(IdempotencyConfiguration.PREFIX)
@@ -56,12 +61,97 @@ record IdempotencyConfiguration(
     long maxBytes,
     long maxBytesOfSubject,
     long maxBytesInRedis,
-    Optional<URI> problemType,
-    Set<String> clientMethods) {
+    String problemType,
+    Set<String> clientMethods,
+    List<RouteSettings> routes) {
 
   /** Prefix of these settings. */
   static final String PREFIX = "limiter.idempotency";
 
+  /** Where the header is described, in an application that documents it nowhere else. */
+  static final String PROBLEM_TYPE =
+      "https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header-07#section-2.7";
+
+  private static final long GIBIBYTE = 1L << 30;
+
+  IdempotencyConfiguration {
+    Bounds.require(PREFIX + ".max-body", maxBody, 0, 16_777_216);
+    Bounds.require(PREFIX + ".max-answer", maxAnswer, 0, 4_194_304);
+    Bounds.require(
+        PREFIX + ".longest-run",
+        longestRun,
+        Duration.ofMinutes(1),
+        Duration.ofHours(24),
+        "1 minute to 24 hours");
+    Bounds.require(PREFIX + ".max-waiting", maxWaiting, 0, 1_000_000);
+    Bounds.require(PREFIX + ".max-waiting-of-subject", maxWaitingOfSubject, 0, 1_000_000);
+    Bounds.require(PREFIX + ".max-pending-bytes", maxPendingBytes, 0, GIBIBYTE);
+    Bounds.require(PREFIX + ".max-entries", maxEntries, 1, 1_000_000);
+    Bounds.require(PREFIX + ".max-bytes", maxBytes, 0, 64 * GIBIBYTE);
+    Bounds.require(PREFIX + ".max-bytes-of-subject", maxBytesOfSubject, 1, 64 * GIBIBYTE);
+    Bounds.require(PREFIX + ".max-bytes-in-redis", maxBytesInRedis, 0, 1024 * GIBIBYTE);
+    withoutHeaders.forEach(
+        name ->
+            Bounds.require(
+                PREFIX + ".without-headers",
+                name,
+                name.matches("[!#$%&'*+.^_`|~0-9a-z-]+"),
+                "names of header fields, such as ETag"));
+    if (fallback == Fallback.ALLOW) {
+      throw new ConfigurationException(
+          "%s.fallback = allow: then submissions would run again while Redis is away: set it to deny, or to local, so that each instance compares its own"
+              .formatted(PREFIX));
+    }
+    Bounds.require(
+        PREFIX + ".client-methods",
+        clientMethods,
+        !clientMethods.isEmpty() && clientMethods.stream().allMatch(name -> name.matches("[A-Z]+")),
+        "names of HTTP methods in capitals, such as POST");
+    withoutHeaders = Set.copyOf(withoutHeaders);
+    clientMethods = Set.copyOf(clientMethods);
+    routes = List.copyOf(routes);
+  }
+
+  /**
+   * @param maxBody The longest body of a request with a key, in bytes, since it is compared with
+   *     that of a repetition. A longer one is answered 413. Default value 1,048,576 (1 MiB); 0 to
+   *     16,777,216.
+   * @param maxAnswer The longest body of an answer that is kept, in bytes. A repetition of a
+   *     request with a longer one is answered 409. Default value 262,144 (256 KiB); 0 to 4,194,304.
+   * @param longestRun How long a key is taken for a method that does not end. Then a repetition is
+   *     answered 409, for as long as an answer would be kept. Default value 1 h; 1 minute to 24
+   *     hours.
+   * @param withoutHeaders The names of header fields of an answer that are not kept, beside those
+   *     that never are, such as {@code Set-Cookie}. None by default.
+   * @param fallback Who decides while Redis does not answer. Default value {@code deny}: 503; or
+   *     {@code local}: each instance compares its own submissions. Without Redis memory always
+   *     decides.
+   * @param anonymousByAddress Whether a caller without a user has the keys of its address, which
+   *     others may share. Without it such a key is answered 400, unless the route names its callers
+   *     in another way. Default value false.
+   * @param maxWaiting The most repetitions that wait at once for a submission that runs. Further
+   *     ones are answered 409 at once. Default value 10,000; 0 to 1,000,000.
+   * @param maxWaitingOfSubject The most repetitions of one caller that wait at once. Default value
+   *     100; 0 to 1,000,000.
+   * @param maxPendingBytes The most bytes of answers that wait in this instance until Redis takes
+   *     them. Further ones are not kept, and their repetitions are answered 409. Default value
+   *     16,777,216 (16 MiB); 0 to 1,073,741,824.
+   * @param maxEntries In memory: the most submissions that this instance keeps at a time. A request
+   *     with a further key is answered 503. Default value 10,000; 1 to 1,000,000.
+   * @param maxBytes In memory: the most bytes of answers that this instance keeps. Further ones are
+   *     not kept. Default value 67,108,864 (64 MiB); 0 to 68,719,476,736.
+   * @param maxBytesOfSubject The most bytes of answers that are kept for one caller; in Redis up to
+   *     twice as many for a short time. Further ones are not kept. Default value 16,777,216 (16
+   *     MiB); 1 to 68,719,476,736.
+   * @param maxBytesInRedis The most bytes of answers that this instance has in Redis. Further ones
+   *     are not kept. Default value 1,073,741,824 (1 GiB); 0 to 1,099,511,627,776.
+   * @param problemType The {@code type} of the body {@code problem} where a key is missing,
+   *     malformed, already used or in use: a link to your documentation of the header. Default
+   *     value section 2.7 of draft-ietf-httpapi-idempotency-key-header-07.
+   * @param clientMethods The methods of requests to which a client with {@code @SendIdempotencyKey}
+   *     adds a key. Default value {@code POST, PATCH}.
+   * @throws ConfigurationException naming the property, its value and the remedy
+   */
   @ConfigurationInject
   IdempotencyConfiguration(
       @Bindable(defaultValue = "1048576") int maxBody,
@@ -77,14 +167,15 @@ record IdempotencyConfiguration(
       @Bindable(defaultValue = "67108864") long maxBytes,
       @Bindable(defaultValue = "16777216") long maxBytesOfSubject,
       @Bindable(defaultValue = "1073741824") long maxBytesInRedis,
-      @Nullable URI problemType,
-      @Bindable(defaultValue = "POST,PATCH") Set<String> clientMethods) {
+      @Bindable(defaultValue = PROBLEM_TYPE) String problemType,
+      @Bindable(defaultValue = "POST,PATCH") Set<String> clientMethods,
+      Environment environment) {
     this(
         maxBody,
         maxAnswer,
         longestRun,
         lowerCase(withoutHeaders == null ? List.of() : withoutHeaders),
-        Fallback.valueOf(fallback.toUpperCase(Locale.ROOT)),
+        EnumSetting.of(Fallback.class, PREFIX + ".fallback", fallback),
         anonymousByAddress,
         maxWaiting,
         maxWaitingOfSubject,
@@ -93,14 +184,29 @@ record IdempotencyConfiguration(
         maxBytes,
         maxBytesOfSubject,
         maxBytesInRedis,
-        Optional.ofNullable(problemType),
-        Set.copyOf(clientMethods));
+        link(problemType),
+        clientMethods,
+        SettingsCheck.routes(environment));
   }
 
   private static Set<String> lowerCase(List<String> names) {
     return names.stream()
         .map(name -> name.strip().toLowerCase(Locale.ROOT))
+        .filter(name -> !name.isEmpty())
         .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private static String link(String type) {
+    try {
+      if (!new URI(type).toString().isEmpty()) {
+        return type;
+      }
+    } catch (URISyntaxException e) {
+      // as an empty one
+    }
+    throw new ConfigurationException(
+        "%s.problem-type = '%s': it is no URI: write a link, such as /docs/idempotency, or leave it out"
+            .formatted(PREFIX, type));
   }
 
   /**
@@ -108,13 +214,13 @@ record IdempotencyConfiguration(
    *
    * @param path an Ant pattern, such as {@code /api/**}
    * @param methods the names of HTTP methods in capitals
-   * @param retain how long an answer is kept; null if it is not repeated
+   * @param retain how long an answer is kept; null if none is repeated
    * @param claim how long a key is taken without a renewal
    * @param maxWait how long a repetition waits
    * @param required whether a request needs a key
    * @param chargeRepetitions whether rules count repetitions
-   * @param header the header field that has the caller; empty for the user
-   * @param resolver the name of the bean that resolves the caller
+   * @param header the header field that names the caller; empty for the user
+   * @param resolver the name of the bean that names the caller; empty for the user
    */
   record RouteSettings(
       String path,
@@ -126,16 +232,6 @@ record IdempotencyConfiguration(
       boolean chargeRepetitions,
       Optional<String> header,
       Optional<String> resolver) {}
-
-  /** The routes by path, in their order. */
-  List<RouteSettings> routes() {
-    return List.of();
-  }
-
-  /** Thrown by checks of the settings. */
-  static ConfigurationException mistake(String setting, Object value, String remedy) {
-    return new ConfigurationException("%s = %s: %s".formatted(setting, value, remedy));
-  }
 
   /**
    * Settings of the encryption of answers, by AES-GCM.

@@ -56,7 +56,14 @@
  *
  * <p>An answer that has no room, in the bytes of its subject or in the store, is done.
  */
+@Configuration
+@Requires(
+    property = "limiter.enabled",
+    pattern = "(?i)(?!\\s*(?:false|off|no)\\s*$).*",
+    defaultValue = "true")
 @NullMarked
 package io.limiter.idempotency;
 
+import io.micronaut.context.annotation.Configuration;
+import io.micronaut.context.annotation.Requires;
 import org.jspecify.annotations.NullMarked;

@@ -92,6 +92,36 @@ interface SubmissionStoreContract {
   }
 
   @Test
+  default void aLookFindsWhatAClaimWouldFindAndChangesNothing() {
+    assertThat(look(by('2')).kind()).isEqualTo(Found.Kind.ABSENT);
+    assertThat(claim(by('1').withBody(BODY)).kind()).as("free still").isEqualTo(Found.Kind.CLAIMED);
+
+    Found running = look(by('2'));
+    assertThat(running.kind()).isEqualTo(Found.Kind.RUNNING);
+    assertThat(running.left()).isBetween(MINUTE.minus(SLACK), MINUTE);
+    assertThat(running.differsFrom(OTHER)).isTrue();
+    assertThat(look(by('2').withBody(OTHER)).kind()).isEqualTo(Found.Kind.DIFFERENT);
+    assertThat(look(new Claim(KEY, filled('2'), OTHER, Entry.NONE)).kind())
+        .isEqualTo(Found.Kind.DIFFERENT);
+
+    end(by('1'), answer("first"));
+    Found answered = look(by('2'));
+    assertThat(answered.kind()).isEqualTo(Found.Kind.ANSWERED);
+    assertThat(answered.answer()).asString(StandardCharsets.UTF_8).isEqualTo("first");
+    assertAnswer("first");
+
+    pass(HOUR);
+    assertThat(look(by('2')).kind()).isEqualTo(Found.Kind.ABSENT);
+    claim(by('3'));
+    end(by('3'), End.DONE);
+    assertThat(look(by('2')).kind()).isEqualTo(Found.Kind.DONE);
+  }
+
+  private Found look(Claim claim) {
+    return join(store().look(claim));
+  }
+
+  @Test
   default void anotherHeadIsAnotherSubmission() {
     claim(by('1'));
     Claim other = new Claim(KEY, filled('2'), OTHER, Entry.NONE);

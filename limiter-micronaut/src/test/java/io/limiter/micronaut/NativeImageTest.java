@@ -51,7 +51,7 @@ class NativeImageTest {
       Set.of(
           "io.limiter.core.redis.wire.DecisionScripts.RedisScript",
           "io.limiter.core.redis.connection.TimedCommand",
-          "io.limiter.micronaut.denial.DenialMessages.ShippedMessages",
+          "io.limiter.micronaut.denial.ShippedMessages",
           "io.limiter.micronaut.http.UserWarnings",
           "io.limiter.micronaut.metadata.ConfiguredPolicies",
           "io.limiter.micronaut.redis.LimitStoreFactory",

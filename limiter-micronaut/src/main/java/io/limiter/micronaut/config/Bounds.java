@@ -2,28 +2,30 @@
 package io.limiter.micronaut.config;
 
 import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
 import java.util.function.Supplier;
 
 /** Rejects values that a setting cannot have, with the remedy. */
-final class Bounds {
+@Internal
+public final class Bounds {
 
   private Bounds() {}
 
   /**
    * @param remedy what the setting may be
    */
-  static void require(String property, Object value, boolean fits, String remedy) {
+  public static void require(String property, Object value, boolean fits, String remedy) {
     if (!fits) {
       throw new ConfigurationException("%s = %s: set it to %s".formatted(property, value, remedy));
     }
   }
 
-  static void require(String property, long value, long least, long most) {
+  public static void require(String property, long value, long least, long most) {
     require(property, value, least <= value && value <= most, least + " to " + most);
   }
 
-  static void require(String property, Duration value, Duration least, Duration most) {
+  public static void require(String property, Duration value, Duration least, Duration most) {
     require(
         property,
         value,
@@ -35,7 +37,7 @@ final class Bounds {
   /**
    * @param range the range as the message writes it
    */
-  static void require(
+  public static void require(
       String property, Duration value, Duration least, Duration most, String range) {
     boolean fits = value.compareTo(least) >= 0 && value.compareTo(most) <= 0;
     require(property, value.toMillis() + " ms", fits, range);
@@ -45,7 +47,7 @@ final class Bounds {
    * Creates what a setting configures. The name of the setting is added to the message of a
    * failure.
    */
-  static <T> T accepted(String setting, Supplier<T> made) {
+  public static <T> T accepted(String setting, Supplier<T> made) {
     try {
       return made.get();
     } catch (IllegalArgumentException mistake) {

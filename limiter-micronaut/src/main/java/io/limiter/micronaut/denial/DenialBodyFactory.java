@@ -4,6 +4,7 @@ package io.limiter.micronaut.denial;
 import io.limiter.core.Outcome;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.config.TemplateConfiguration;
+import io.limiter.micronaut.denial.ProblemTypes.Problem;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
@@ -21,6 +22,7 @@ import io.micronaut.http.server.exceptions.response.ErrorContext;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -46,7 +48,8 @@ public final class DenialBodyFactory {
   DenialBody body(
       DenialConfiguration configuration,
       TemplateConfiguration template,
-      BeanProvider<ErrorResponseProcessor<?>> errors) {
+      BeanProvider<ErrorResponseProcessor<?>> errors,
+      List<ProblemTypes> types) {
     DenialConfiguration.Body form = configuration.form();
     if (form != DenialConfiguration.Body.TEMPLATE && template.fields().isPresent()) {
       throw new ConfigurationException(
@@ -64,7 +67,7 @@ public final class DenialBodyFactory {
     ApplicationBody application = new ApplicationBody(errors);
     return switch (form) {
       case APPLICATION -> application;
-      case PROBLEM -> problem(application, configuration);
+      case PROBLEM -> problem(application, configuration, types);
       case TEMPLATE -> {
         JsonTemplate body = JsonTemplate.read(TemplateConfiguration.PREFIX, fields(template));
         yield new ObjectBody(outcome -> body, body, MediaType.APPLICATION_JSON_TYPE, application);
@@ -76,14 +79,15 @@ public final class DenialBodyFactory {
    * {@code application/problem+json} as in RFC 9457, with the types of
    * draft-ietf-httpapi-ratelimit-headers. The draft has none for duplicates and for requests that
    * are rejected without a verdict, which are therefore about:blank with the title of the status,
-   * as the RFC requires.
+   * as the RFC requires, unless a module has a type for their code.
    *
    * <p>Titles are always English, since the draft defines them. The detail is in the language of
    * the request.
    *
    * @param pages what a browser receives
    */
-  private static DirectBody problem(DirectBody pages, DenialConfiguration configuration) {
+  private static DirectBody problem(
+      DirectBody pages, DenialConfiguration configuration, List<ProblemTypes> types) {
     boolean numbers = configuration.numbers();
     // All types have the violated policies. While the store is away no policy is known to be
     // violated, and a banned subject may no longer violate any.
@@ -93,6 +97,12 @@ public final class DenialBodyFactory {
         problem("temporary-reduced-capacity", "Temporary Reduced Capacity", numbers);
     Map<String, @Nullable Object> blank = problemFields(BLANK, Denial.Value.TITLE);
     JsonTemplate duplicate = new JsonTemplate(numbers ? withNumbers(blank) : blank);
+    Function<Rejection, Optional<Problem>> found =
+        rejection ->
+            types.stream().flatMap(module -> module.of(rejection.code()).stream()).findFirst();
+    JsonTemplate.Part type = rejection -> found.apply(rejection).map(Problem::type).orElse(BLANK);
+    JsonTemplate.Part title =
+        rejection -> found.apply(rejection).map(Problem::title).orElseGet(rejection::title);
     return new ObjectBody(
         outcome ->
             switch (outcome) {
@@ -101,7 +111,7 @@ public final class DenialBodyFactory {
               case UNAVAILABLE -> unavailable;
               case DUPLICATE, ALLOWED -> duplicate;
             },
-        new JsonTemplate(blank),
+        new JsonTemplate(problemFields(type, title)),
         MediaType.APPLICATION_JSON_PROBLEM_TYPE,
         pages);
   }

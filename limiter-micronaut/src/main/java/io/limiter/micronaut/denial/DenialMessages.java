@@ -7,14 +7,12 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.micronaut.context.AbstractMessageSource;
 import io.micronaut.context.MessageSource;
 import io.micronaut.context.MessageSource.MessageContext;
 import io.micronaut.context.StaticMessageSource;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
-import io.micronaut.core.order.Ordered;
 import io.micronaut.core.util.LocaleResolver;
 import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
@@ -29,7 +27,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.ResourceBundle;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
@@ -88,7 +85,7 @@ public class DenialMessages {
   private final boolean byHeader;
 
   private final Locale usual;
-  private final ShippedMessages shipped;
+  private final List<MessageSource> shipped;
   private final Set<Locale> seen = ConcurrentHashMap.newKeySet();
 
   /** Messages come from annotations and settings, so their number is small. */
@@ -128,7 +125,11 @@ public class DenialMessages {
         locales.getClass() == CompositeHttpLocaleResolver.class
             && resolvers.stream().allMatch(each -> each == locales || isOfHeader(each));
     this.usual = configuration.getDefaultLocale();
-    this.shipped = new ShippedMessages(configuration);
+    this.shipped =
+        Stream.concat(
+                sources.stream().filter(ShippedMessages.class::isInstance),
+                Stream.of(new ShippedMessages(configuration)))
+            .toList();
   }
 
   /**
@@ -162,8 +163,13 @@ public class DenialMessages {
           .orElse(otherwise);
     } catch (Throwable broken) {
       failures.report(log, "A MessageSource has failed, so the default message is used", broken);
-      return find(key(otherwise), shipped, language)
-          .map(text -> format(text, shipped, language, arguments))
+      return shipped.stream()
+          .flatMap(
+              own ->
+                  find(key(otherwise), own, language)
+                      .map(text -> format(text, own, language, arguments))
+                      .stream())
+          .findFirst()
           .orElse(otherwise);
     }
   }
@@ -195,7 +201,7 @@ public class DenialMessages {
   /** Messages of an application's own source may change at any time. */
   private static boolean isConstant(MessageSource source) {
     Class<?> type = source.getClass();
-    return type == ShippedMessages.class
+    return source instanceof ShippedMessages
         || (type.getName().startsWith("io.micronaut.") && type != StaticMessageSource.class);
   }
 
@@ -359,65 +365,6 @@ public class DenialMessages {
             Stream.of(usual, Locale.ROOT, Locale.getDefault(), Locale.ENGLISH, Locale.CHINESE),
             Stream.of(key).flatMap(any -> Stream.of(Locale.getAvailableLocales())))
         .anyMatch(locale -> source.getRawMessage(key, MessageContext.of(locale)).isPresent());
-  }
-
-  /**
-   * The limiter's own messages, in English and Chinese, for keys that no source of the application
-   * has. For other languages it uses Chinese if that is the application's default language, else
-   * English.
-   *
-   * <p>The bundles are read once, and this class selects the one for a locale: {@code
-   * ResourceBundle} would select Chinese for an English request where that is the JVM's language,
-   * and keeps every locale that was ever requested, also those that clients send.
-   */
-  @Singleton
-  static final class ShippedMessages extends AbstractMessageSource {
-
-    private static final String BUNDLE = "io.limiter.micronaut.messages";
-    private static final Set<String> TRADITIONAL = Set.of("TW", "HK", "MO");
-
-    private final ResourceBundle english = bundle(Locale.ROOT);
-    private final ResourceBundle simplified = bundle(Locale.SIMPLIFIED_CHINESE);
-    private final ResourceBundle traditional = bundle(Locale.TRADITIONAL_CHINESE);
-    private final Locale usual;
-
-    ShippedMessages(HttpLocaleResolutionConfiguration configuration) {
-      this.usual = configuration.getDefaultLocale();
-    }
-
-    /** After all sources of the application. */
-    @Override
-    public int getOrder() {
-      return Ordered.LOWEST_PRECEDENCE;
-    }
-
-    @Override
-    public Optional<String> getRawMessage(String code, MessageContext context) {
-      // The English bundle, the last one, has all keys.
-      return english.containsKey(code)
-          ? Optional.of(bundleFor(context.getLocale()).getString(code))
-          : Optional.empty();
-    }
-
-    private ResourceBundle bundleFor(Locale asked) {
-      Locale locale =
-          asked.getLanguage().equals("en") || asked.getLanguage().equals("zh") ? asked : usual;
-      if (!locale.getLanguage().equals("zh")) {
-        return english;
-      }
-      return isTraditional(locale) ? traditional : simplified;
-    }
-
-    static boolean isTraditional(Locale locale) {
-      return locale.getLanguage().equals("zh")
-          && (locale.getScript().isEmpty()
-              ? TRADITIONAL.contains(locale.getCountry())
-              : locale.getScript().equals("Hant"));
-    }
-
-    private static ResourceBundle bundle(Locale locale) {
-      return ResourceBundle.getBundle(BUNDLE, locale, ShippedMessages.class.getClassLoader());
-    }
   }
 
   /** Checks the configured messages at the start, which an unusable message stops. */
