@@ -24,13 +24,13 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
@@ -388,7 +388,7 @@ final class SubmissionService implements WarmUpStep, Waiting.Claims {
   @Override
   public CompletionStage<?> run(LimitStore unused) {
     Submissions some = tried.isDone() ? main : local;
-    StateKey key = key(new Subject("step", UUID.randomUUID().toString()), WarmUpStep.POLICY, "1");
+    StateKey key = key(new Subject("step", Long.toHexString(ThreadLocalRandom.current().nextLong())), WarmUpStep.POLICY, "1");
     byte[] body = fingerprints.body(key).end();
     Request request =
         new Request(
