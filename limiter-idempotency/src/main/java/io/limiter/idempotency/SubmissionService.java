@@ -30,9 +30,9 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -91,6 +91,11 @@ final class SubmissionService implements WarmUpStep, Waiting.Claims {
 
   /** Done once the first attempt to connect has ended, or has taken too long. */
   private final CompletableFuture<Void> tried;
+
+  /** Distinguishes the warm-up of this instance; not drawn on an event loop. */
+  private final String instance = UUID.randomUUID().toString();
+
+  private final AtomicInteger steps = new AtomicInteger();
 
   private final Submissions main;
 
@@ -388,7 +393,8 @@ final class SubmissionService implements WarmUpStep, Waiting.Claims {
   @Override
   public CompletionStage<?> run(LimitStore unused) {
     Submissions some = tried.isDone() ? main : local;
-    StateKey key = key(new Subject("step", Long.toHexString(ThreadLocalRandom.current().nextLong())), WarmUpStep.POLICY, "1");
+    StateKey key =
+        key(new Subject("step", instance + steps.incrementAndGet()), WarmUpStep.POLICY, "1");
     byte[] body = fingerprints.body(key).end();
     Request request =
         new Request(
