@@ -7,7 +7,6 @@ import io.limiter.micronaut.config.EnumSetting;
 import io.micronaut.context.annotation.ConfigurationInject;
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
-import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.bind.annotation.Bindable;
 import java.net.URI;
@@ -169,7 +168,7 @@ record IdempotencyConfiguration(
       @Bindable(defaultValue = "1073741824") long maxBytesInRedis,
       @Bindable(defaultValue = PROBLEM_TYPE) String problemType,
       @Bindable(defaultValue = "POST,PATCH") Set<String> clientMethods,
-      Environment environment) {
+      SettingsCheck check) {
     this(
         maxBody,
         maxAnswer,
@@ -186,7 +185,7 @@ record IdempotencyConfiguration(
         maxBytesInRedis,
         link(problemType),
         clientMethods,
-        SettingsCheck.routes(environment));
+        check.routes());
   }
 
   private static Set<String> lowerCase(List<String> names) {

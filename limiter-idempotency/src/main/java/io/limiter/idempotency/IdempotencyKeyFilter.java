@@ -10,8 +10,15 @@ import io.micronaut.http.annotation.ClientFilter;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.client.ClientAttributes;
 import io.micronaut.http.client.exceptions.HttpClientException;
+import io.micronaut.scheduling.TaskExecutors;
+import jakarta.inject.Named;
+import java.nio.ByteBuffer;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Adds an {@code Idempotency-Key} to requests without one. Each attempt of a declarative client is
@@ -27,30 +34,54 @@ final class IdempotencyKeyFilter {
 
   private static final String ATTRIBUTE = "io.limiter.idempotency-key";
 
+  private static final int KEY_BYTES = 16;
+
   private final Set<String> methods;
+  private final RandomBytes random;
 
-  IdempotencyKeyFilter(IdempotencyConfiguration settings) {
+  IdempotencyKeyFilter(
+      IdempotencyConfiguration settings, @Named(TaskExecutors.BLOCKING) ExecutorService blocking) {
     this.methods = settings.clientMethods();
+    this.random = new RandomBytes(KEY_BYTES, blocking);
   }
 
+  /**
+   * @return null if the request can be sent at once
+   */
   @RequestFilter
-  void before(MutableHttpRequest<?> request) {
-    if (methods.contains(request.getMethodName())
-        && !request.getHeaders().contains(IdempotencyKey.HEADER)) {
-      ClientAttributes.getInvocationContext(request)
-          .ifPresent(call -> request.header(IdempotencyKey.HEADER, of(call)));
+  @Nullable CompletionStage<?> before(MutableHttpRequest<?> request) {
+    if (!methods.contains(request.getMethodName())
+        || request.getHeaders().contains(IdempotencyKey.HEADER)) {
+      return null;
     }
+    MethodInvocationContext<?, ?> call =
+        ClientAttributes.getInvocationContext(request).orElse(null);
+    if (call == null) {
+      return null;
+    }
+    // The attempts of one call are made one after another.
+    Optional<String> known = call.getAttribute(ATTRIBUTE, String.class);
+    if (known.isPresent()) {
+      request.header(IdempotencyKey.HEADER, known.get());
+      return null;
+    }
+    return random
+        .next()
+        .thenAccept(
+            drawn -> {
+              String key = key(drawn);
+              call.setAttribute(ATTRIBUTE, key);
+              request.header(IdempotencyKey.HEADER, key);
+            });
   }
 
-  /** The attempts of one call are made one after another. */
-  private static String of(MethodInvocationContext<?, ?> call) {
-    return call.getAttribute(ATTRIBUTE, String.class)
-        .orElseGet(
-            () -> {
-              // A quoted string, as draft-ietf-httpapi-idempotency-key-header demands.
-              String key = '"' + UUID.randomUUID().toString() + '"';
-              call.setAttribute(ATTRIBUTE, key);
-              return key;
-            });
+  /** A random UUID as a quoted string, as draft-ietf-httpapi-idempotency-key-header demands. */
+  private static String key(byte[] random) {
+    ByteBuffer bits = ByteBuffer.wrap(random);
+    UUID uuid =
+        new UUID(
+            (bits.getLong() & ~0xF000L) | 0x4000L,
+            (bits.getLong() & ~0xC000_0000_0000_0000L) | 0x8000_0000_0000_0000L);
+    return '"' + uuid.toString() + '"';
   }
 }

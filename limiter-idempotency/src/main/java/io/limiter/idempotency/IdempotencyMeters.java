@@ -15,6 +15,7 @@ import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -81,15 +82,15 @@ final class IdempotencyMeters
   /** All results of a route begin together: else an alert would not see the first of a kind. */
   private Counter counter(MeterRegistry meters, String route, Result result) {
     boolean fits = counters.containsKey(route) || counters.size() < MAX_ROUTES;
-    return counters
-        .computeIfAbsent(
+    Map<Result, Counter> all =
+        counters.computeIfAbsent(
             fits ? route : OTHER,
             name ->
                 Stream.of(Result.values())
                     .collect(
                         Collectors.toMap(
-                            Function.identity(), some -> counter(name, some).register(meters))))
-        .get(result);
+                            Function.identity(), some -> counter(name, some).register(meters))));
+    return Objects.requireNonNull(all.get(result));
   }
 
   private static Counter.Builder counter(String route, Result result) {

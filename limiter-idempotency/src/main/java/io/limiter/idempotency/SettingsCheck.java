@@ -5,6 +5,7 @@ import io.limiter.core.util.NearestNames;
 import io.limiter.idempotency.IdempotencyConfiguration.EncryptionConfiguration;
 import io.limiter.idempotency.IdempotencyConfiguration.RouteSettings;
 import io.limiter.micronaut.definition.Origin;
+import io.micronaut.context.annotation.Prototype;
 import io.micronaut.context.env.Environment;
 import io.micronaut.context.env.PropertySource;
 import io.micronaut.context.env.PropertySource.PropertyConvention;
@@ -38,6 +39,7 @@ import org.slf4j.LoggerFactory;
  * <p>As with {@code limiter.routes}, the list of the source of the highest precedence is used as a
  * whole, and variables change single members. Micronaut itself would not read lists from variables.
  */
+@Prototype // read once, for the settings
 final class SettingsCheck {
 
   private static final Logger LOG = LoggerFactory.getLogger(SettingsCheck.class);
@@ -100,29 +102,30 @@ final class SettingsCheck {
   private final List<String> mistakes = new ArrayList<>();
   private final Environment environment;
 
-  private SettingsCheck(Environment environment) {
+  SettingsCheck(Environment environment) {
     this.environment = environment;
   }
 
   /**
+   * The routes by path, in their order.
+   *
    * @throws ConfigurationException naming all settings that do not exist, or the one that is
    *     invalid
    */
-  static List<RouteSettings> routes(Environment environment) {
-    SettingsCheck check = new SettingsCheck(environment);
+  List<RouteSettings> routes() {
     environment.getPropertySources().stream()
         .sorted(Comparator.comparingInt(PropertySource::getOrder))
-        .forEach(check::read);
-    if (!check.mistakes.isEmpty()) {
-      throw new ConfigurationException(String.join("\n", check.mistakes));
+        .forEach(this::read);
+    if (!mistakes.isEmpty()) {
+      throw new ConfigurationException(String.join("\n", mistakes));
     }
     // Micronaut reads a mistyped true as false.
     environment
         .getProperty(ANONYMOUS, String.class)
         .ifPresent(word -> isOn(new Origin(ANONYMOUS, word, ""), false));
     List<RouteSettings> all = new ArrayList<>();
-    check.routes.values().forEach(members -> all.add(check.route(members)));
-    check.requireDistinct(all);
+    routes.values().forEach(members -> all.add(route(members)));
+    requireDistinct(all);
     return all;
   }
 

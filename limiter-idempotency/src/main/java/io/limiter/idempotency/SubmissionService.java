@@ -24,7 +24,6 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -33,6 +32,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -91,6 +91,11 @@ final class SubmissionService implements WarmUpStep, Waiting.Claims {
 
   /** Done once the first attempt to connect has ended, or has taken too long. */
   private final CompletableFuture<Void> tried;
+
+  /** Distinguishes the warm-up of this instance; not drawn on an event loop. */
+  private final String instance = UUID.randomUUID().toString();
+
+  private final AtomicInteger steps = new AtomicInteger();
 
   private final Submissions main;
 
@@ -388,7 +393,8 @@ final class SubmissionService implements WarmUpStep, Waiting.Claims {
   @Override
   public CompletionStage<?> run(LimitStore unused) {
     Submissions some = tried.isDone() ? main : local;
-    StateKey key = key(new Subject("step", UUID.randomUUID().toString()), WarmUpStep.POLICY, "1");
+    StateKey key =
+        key(new Subject("step", instance + steps.incrementAndGet()), WarmUpStep.POLICY, "1");
     byte[] body = fingerprints.body(key).end();
     Request request =
         new Request(

@@ -8,8 +8,8 @@ import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;
 import io.micronaut.http.MutableHttpRequest;
-import io.micronaut.http.simple.SimpleHttpHeaders;
-import java.util.Map;
+import io.micronaut.http.netty.NettyHttpHeaders;
+import io.netty.handler.codec.http.DefaultHttpHeadersFactory;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -182,8 +182,12 @@ class IdempotencyKeyTest {
         new HttpRequestWrapper<>(HttpRequest.POST("/", "")) {
           @Override
           public HttpHeaders getHeaders() {
-            return new SimpleHttpHeaders(
-                Map.of(IdempotencyKey.HEADER, field), ConversionService.SHARED);
+            return new NettyHttpHeaders(
+                DefaultHttpHeadersFactory.headersFactory()
+                    .withValidation(false)
+                    .newHeaders()
+                    .add(IdempotencyKey.HEADER, field),
+                ConversionService.SHARED);
           }
         });
   }

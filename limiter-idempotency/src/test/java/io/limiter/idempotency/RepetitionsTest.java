@@ -9,6 +9,7 @@ import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.testing.Sources;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Introspected;
@@ -340,8 +341,10 @@ class RepetitionsTest {
         .bean(MeterRegistry.class)
         .get("limiter.idempotency")
         .tag("result", result)
-        .counter()
-        .count();
+        .counters()
+        .stream()
+        .mapToDouble(Counter::count)
+        .sum();
   }
 
   @ParameterizedTest
@@ -430,14 +433,14 @@ class RepetitionsTest {
         assertProblem(
             problems.post(path, "tea", KEY, "\""), 400, type, "Idempotency-Key is malformed");
         assertProblem(
-            problems.post(path, "rum", KEY, key), 422, type, "Idempotency-Key is already used");
-        assertProblem(
             problems.post(path, "tea", KEY, key, "Accept-Language", "zh"),
             409,
             type,
             "A request is outstanding for this Idempotency-Key");
         runs.gate.countDown();
         assertThat(first.join().statusCode()).isEqualTo(200);
+        assertProblem(
+            problems.post(path, "rum", KEY, key), 422, type, "Idempotency-Key is already used");
 
         problems.post("/replay/file", "", KEY, key);
         assertProblem(problems.post("/replay/file", "", KEY, key), 409, "about:blank", "Conflict");

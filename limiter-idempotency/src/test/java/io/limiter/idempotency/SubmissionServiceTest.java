@@ -107,7 +107,7 @@ class SubmissionServiceTest {
         name,
         service.fingerprints().head(name, "POST", "/payments"),
         Entry.NONE,
-        Times.of(Duration.ofSeconds(2), Duration.ofHours(1), Duration.ofHours(1)),
+        Times.of(Duration.ofMinutes(1), Duration.ofHours(1), Duration.ofHours(1)),
         "POST /payments");
   }
 

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** The table of settings is what the compiler finds in the classes that bind them. */
@@ -26,7 +27,7 @@ class SettingsTest {
       # Settings
 
       Settings with a fixed name. Those of [policies, routes and tiers](configuration.md) have names that the application chooses. This
-      table is written by the build: `./mvnw test -pl limiter-core,limiter-micronaut -am -Dtest=SettingsTest -Dlimiter.settings=write
+      table is written by the build: `./mvnw test -pl limiter-idempotency -am -Dtest=SettingsTest -Dlimiter.settings=write
       -Dsurefire.failIfNoSpecifiedTests=false`.
 
       | setting | type | |
@@ -40,7 +41,9 @@ class SettingsTest {
 
   @Test
   void theTableIsThatOfTheSources() throws IOException {
-    String page = HEAD + rows();
+    Map<String, String> rows = rows();
+    rows.putAll(ofModules());
+    String page = HEAD + String.join("", rows.values());
     if (System.getProperty("limiter.settings", "").equals("write")) {
       Files.writeString(PAGE, page);
     }
@@ -64,7 +67,7 @@ class SettingsTest {
     }
   }
 
-  private static String rows() throws IOException {
+  private static Map<String, String> rows() throws IOException {
     Map<String, String> rows = new TreeMap<>();
     try (InputStream json = Files.newInputStream(METADATA)) {
       for (JsonNode property : new ObjectMapper().readTree(json).path("properties")) {
@@ -79,7 +82,14 @@ class SettingsTest {
                     text(property.path("description").asText())));
       }
     }
-    return String.join("", rows.values());
+    return rows;
+  }
+
+  /** The rows of optional modules, which their own tests check. */
+  private static Map<String, String> ofModules() throws IOException {
+    return Files.readAllLines(PAGE).stream()
+        .filter(line -> line.startsWith("| `limiter.idempotency."))
+        .collect(Collectors.toMap(line -> line.split("`")[1], line -> line + '\n'));
   }
 
   private static String text(String javadoc) {
