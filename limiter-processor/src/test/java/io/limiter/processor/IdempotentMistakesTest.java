@@ -70,7 +70,7 @@ class IdempotentMistakesTest {
     requireSame(
         "@Controller class Shop {\n"
             + method
-            + "\n@Singleton static class Who implements SubjectResolver { public String resolve(HttpRequest<?> request) { return \"ann\"; } } }",
+            + "\n@Singleton static class Who implements SubjectResolver { public Optional<String> resolve(HttpRequest<?> request) { return Optional.empty(); } } }",
         part,
         method);
   }
