@@ -326,8 +326,7 @@ final class IdempotencyFilter
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> rejected(
       HttpRequest<?> request, HttpStatus status, String code) {
-    return CompletableFuture.completedFuture(
-        Optional.of(rejections.reject(request, status, code)));
+    return CompletableFuture.completedFuture(Optional.of(rejections.reject(request, status, code)));
   }
 
   private void report(KeyedRequest call, Result result) {

@@ -35,8 +35,7 @@ class KeysDocsTest {
   }
 
   private static void run(Snippet snippet) throws IOException {
-    String yaml =
-        snippet.language().equals("yaml") ? snippet.text() : snippet.configuration();
+    String yaml = snippet.language().equals("yaml") ? snippet.text() : snippet.configuration();
     try (Service service = new Service(yaml)) {
       if (snippet.language().equals("http")) {
         for (Exchange exchange : Exchange.of(snippet)) {
@@ -77,8 +76,7 @@ class KeysDocsTest {
                               "docs",
                               new ByteArrayInputStream(yaml.getBytes(StandardCharsets.UTF_8))),
                       1),
-                  PropertySource.of(
-                      Map.of("spec.name", "keys-docs", "micronaut.server.port", -1)))
+                  PropertySource.of(Map.of("spec.name", "keys-docs", "micronaut.server.port", -1)))
               .start()
               .getBean(EmbeddedServer.class)
               .start());

@@ -281,7 +281,9 @@ class FiltersTest {
       var again = post(route, key, action + "@" + filter);
       assertThat(again.statusCode()).as(action).isEqualTo(first.statusCode());
       assertThat(again.body()).as(action).isEqualTo(first.body());
-      assertThat(again.headers().allValues("Idempotency-Replayed")).as(action + first.statusCode() + first.body()).containsExactly("true");
+      assertThat(again.headers().allValues("Idempotency-Replayed"))
+          .as(action + first.statusCode() + first.body())
+          .containsExactly("true");
       assertThat(again.headers().allValues("X-Of-Filter"))
           .isEqualTo(first.headers().allValues("X-Of-Filter"));
       assertThat(first.body().contains(CARD)).isEqualTo(!List.of("mask", "throw").contains(action));

@@ -42,7 +42,8 @@ class DocsIT {
       ROOT.resolve("limiter-core/src/test/java/io/limiter/core/FadingCounter.java");
 
   /** Tested where the module is: what it answers, and its settings. */
-  private static final Path KEYS = ROOT.resolve("limiter-idempotency/src/test/java/io/limiter/docs");
+  private static final Path KEYS =
+      ROOT.resolve("limiter-idempotency/src/test/java/io/limiter/docs");
 
   private static final String PAGE_OF_KEYS = "idempotency-keys.md:";
 
@@ -112,7 +113,8 @@ class DocsIT {
 
   private static Map<String, String> packagesOfPublicTypes() throws IOException {
     Map<String, String> packages = new HashMap<>();
-    for (String module : List.of("limiter-core", "limiter-micronaut", "limiter-idempotency", "limiter-test")) {
+    for (String module :
+        List.of("limiter-core", "limiter-micronaut", "limiter-idempotency", "limiter-test")) {
       String name = "";
       for (String line : Files.readAllLines(ROOT.resolve("docs/api/" + module + ".txt"))) {
         Matcher type = DECLARED_TYPE.matcher(line);

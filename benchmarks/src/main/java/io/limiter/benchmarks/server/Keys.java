@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Gives requests their {@code Idempotency-Key} and its owner, since most generators send the same
- * bytes each time: another key to each of {@code /first}, of a thousand owners in turn, and the same
- * to each of {@code /replayed}.
+ * bytes each time: another key to each of {@code /first}, of a thousand owners in turn, and the
+ * same to each of {@code /replayed}.
  */
 @ServerFilter({"/first", "/replayed"})
 final class Keys {
