@@ -4,10 +4,7 @@ package io.limiter.docs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.micronaut.testing.HttpService;
-import io.micronaut.context.ApplicationContext;
-import io.micronaut.context.env.PropertySource;
 import io.micronaut.context.env.yaml.YamlPropertySourceLoader;
-import io.micronaut.runtime.server.EmbeddedServer;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.net.http.HttpResponse;
@@ -67,19 +64,10 @@ class KeysDocsTest {
 
     Service(String yaml) throws IOException {
       super(
-          ApplicationContext.builder()
-              .propertySources(
-                  PropertySource.of(
-                      "docs.yml",
-                      new YamlPropertySourceLoader()
-                          .read(
-                              "docs",
-                              new ByteArrayInputStream(yaml.getBytes(StandardCharsets.UTF_8))),
-                      1),
-                  PropertySource.of(Map.of("spec.name", "keys-docs", "micronaut.server.port", -1)))
-              .start()
-              .getBean(EmbeddedServer.class)
-              .start());
+          run(
+              "keys-docs",
+              new YamlPropertySourceLoader()
+                  .read("docs", new ByteArrayInputStream(yaml.getBytes(StandardCharsets.UTF_8)))));
     }
 
     HttpResponse<String> call(Exchange exchange) {

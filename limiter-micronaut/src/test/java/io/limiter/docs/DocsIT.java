@@ -43,7 +43,7 @@ class DocsIT {
 
   /** Tested where the module is: what it answers, and its settings. */
   private static final Path KEYS =
-      ROOT.resolve("limiter-idempotency/src/test/java/io/limiter/docs");
+      ROOT.resolve("limiter-idempotency/src/test/java/io/limiter/idempotency/docs");
 
   private static final String PAGE_OF_KEYS = "idempotency-keys.md:";
 

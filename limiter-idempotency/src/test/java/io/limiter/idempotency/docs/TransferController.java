@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.docs;
+package io.limiter.idempotency.docs;
 
 import io.limiter.idempotency.Idempotent;
 import io.limiter.micronaut.annotation.RateLimiter;
