@@ -199,6 +199,12 @@ class PackageArrowsTest {
           .and()
           .doNotHaveSimpleName("OrderedDecision") // its own
           .and()
+          .doNotHaveSimpleName("WebSocketChannels")
+          .and()
+          .doNotHaveSimpleName("Connection") // these two are its own
+          .and()
+          .doNotHaveSimpleName("CurrentChannel")
+          .and()
           .doNotHaveSimpleName("ServerLoops")
           .and()
           .doNotHaveSimpleName("NettyUnixSockets")

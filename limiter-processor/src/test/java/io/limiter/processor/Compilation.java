@@ -37,6 +37,9 @@ import org.slf4j.LoggerFactory;
 /** Compiles sources as an application does, with Micronaut's processors and that of the limiter. */
 final class Compilation {
 
+  /** What Micronaut 5 itself reports of a limit on a static method. */
+  static final String STATIC_ON_5 = "Method defines AOP advice but is declared static";
+
   private static final String IMPORTS =
       """
       package compiled;

@@ -8,6 +8,7 @@ import io.limiter.core.util.Sha256;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.LocalDate;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -17,7 +18,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -96,23 +96,38 @@ public final class RuleStack {
     this.lease = lease;
     this.warnAt = warnAt;
     this.claim = claim;
-    this.permitDuration =
-        rules.stream().filter(Rule::holdsPermits).map(Rule::window).min(Comparator.naturalOrder());
     this.hash = Objects.hash(rules, ban, counting, lease, warnAt, claim);
-    this.waiting = rules.stream().filter(Rule::waits).findFirst();
-    this.windows = rules.stream().map(Rule::window).toArray(Duration[]::new);
-    this.windowsMicros = Stream.of(windows).mapToLong(MICROSECONDS::convert).toArray();
-    this.cellRules =
-        rules.stream()
-            .filter(rule -> !(rule instanceof LoggedRule))
-            .sorted(CANONICAL)
-            .toArray(Rule[]::new);
-    this.custom = rules.stream().anyMatch(rule -> rule instanceof CustomRule);
-    boolean begins =
-        rules.stream()
-            .anyMatch(
-                rule ->
-                    rule instanceof TokenBucketRule bucket && bucket.initial() < bucket.count());
+    this.windows = new Duration[rules.size()];
+    this.windowsMicros = new long[windows.length];
+    List<Rule> cells = new ArrayList<>();
+    List<CalendarPeriod> days = new ArrayList<>();
+    Duration permit = null;
+    Rule waits = null;
+    boolean own = false;
+    boolean begins = false;
+    for (int r = 0; r < windows.length; r++) { // no streams: there may be thousands of policies
+      Rule rule = rules.get(r);
+      windows[r] = rule.window();
+      windowsMicros[r] = MICROSECONDS.convert(windows[r]);
+      if (rule.holdsPermits() && (permit == null || windows[r].compareTo(permit) < 0)) {
+        permit = windows[r];
+      }
+      waits = waits == null && rule.waits() ? rule : waits;
+      own |= rule instanceof CustomRule;
+      begins |= rule instanceof TokenBucketRule bucket && bucket.initial() < bucket.count();
+      if (!(rule instanceof LoggedRule)) {
+        cells.add(rule);
+      }
+      if (rule instanceof FixedWindowRule fixed && fixed.isBySubject()) {
+        days.add(fixed.alignment().orElseThrow().calendar().orElseThrow());
+      }
+    }
+    cells.sort(CANONICAL);
+    this.permitDuration = Optional.ofNullable(permit);
+    this.waiting = Optional.ofNullable(waits);
+    this.cellRules = cells.toArray(Rule[]::new);
+    this.custom = own;
+    this.ofSubject = List.copyOf(days);
     this.banMicros =
         begins ? ban.map(known -> MICROSECONDS.convert(known.longest())).orElse(0L) : 0;
     this.cellIndexes = new int[windows.length];
@@ -124,17 +139,11 @@ public final class RuleStack {
         most = Math.max(most, log.kept());
         longest = longest < 0 || windowsMicros[r] > windowsMicros[longest] ? r : longest;
       } else {
-        cellIndexes[r] = List.of(cellRules).indexOf(rules.get(r));
+        cellIndexes[r] = cells.indexOf(rules.get(r));
       }
     }
     this.kept = most;
     this.longestLog = longest;
-    this.ofSubject =
-        rules.stream()
-            .filter(rule -> rule instanceof FixedWindowRule fixed && fixed.isBySubject())
-            .map(
-                rule -> ((FixedWindowRule) rule).alignment().orElseThrow().calendar().orElseThrow())
-            .toList();
     this.bySubject = ofSubject.isEmpty() ? Map.of() : new ConcurrentHashMap<>();
     this.kind = kindOf();
     requireConsistent();
@@ -238,14 +247,18 @@ public final class RuleStack {
           "%s rules in one stack: use 1 to %s".formatted(rules.size(), MAX_RULES));
     }
     Set<String> names = new HashSet<>();
+    List<String> waiting = new ArrayList<>();
     for (Rule rule : rules) {
+      if (rule.waits()) {
+        waiting.add(rule.name());
+      }
       if (!names.add(rule.name())) {
         throw new IllegalArgumentException(
             "Two rules of one stack are named '%s': remove or rename one of them"
                 .formatted(rule.name()));
       }
     }
-    requireOneThatWaits(rules.stream().filter(Rule::waits).map(Rule::name).toList());
+    requireOneThatWaits(waiting);
     return new RuleStack(
         List.copyOf(rules), Optional.empty(), Counting.ALL, Duration.ZERO, 0, Duration.ZERO);
   }

@@ -2,14 +2,18 @@
 package io.limiter.micronaut.address;
 
 import io.micronaut.core.annotation.Internal;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** The proxies whose forwarded headers are trusted. */
 @Internal
 public final class TrustedProxies {
 
-  /** Maximum number of entries: each address of a chain is compared with all of them. */
+  /** Maximum number of entries. */
   public static final int MAX = 1_024;
 
   /** No proxy is trusted. */
@@ -19,10 +23,12 @@ public final class TrustedProxies {
 
   private final List<Network> networks;
   private final boolean unix;
+  private final ByNetwork<Network> index = new ByNetwork<>();
 
   private TrustedProxies(List<Network> networks, boolean unix) {
     this.networks = networks;
     this.unix = unix;
+    networks.forEach(network -> index.put(network, network));
   }
 
   /**
@@ -85,12 +91,51 @@ public final class TrustedProxies {
 
   /** Whether this address is that of a trusted proxy. */
   public boolean trust(IpAddress address) {
-    for (Network network : networks) {
-      if (network.contains(address)) {
-        return true;
-      }
+    return index.matches(address, any -> true);
+  }
+
+  /**
+   * Values by networks. An address is looked up once for each length of a prefix, however many
+   * networks have it: each request asks, on its event loop.
+   *
+   * @param <V> the values
+   */
+  @Internal
+  public static final class ByNetwork<V> {
+
+    // By the shared bits and the first address; filled before other threads use it.
+    private final Map<Integer, Map<IpAddress, V>> byBits = new HashMap<>();
+    private @Nullable V unix;
+
+    private void put(Network network, V value) {
+      byBits.computeIfAbsent(network.bits, any -> new HashMap<>()).put(network.first, value);
     }
-    return false;
+
+    /** Adds the value of these networks, in place of an earlier value of the same ones. */
+    public void put(TrustedProxies networks, V value) {
+      networks.networks.forEach(network -> put(network, value));
+      unix = networks.unix ? value : unix;
+    }
+
+    /** Whether a value of a network that contains an address is such. */
+    public boolean matches(IpAddress address, Predicate<V> some) {
+      for (Map.Entry<Integer, Map<IpAddress, V>> length : byBits.entrySet()) {
+        int bits = length.getKey();
+        V value =
+            bits < Network.BEFORE_IPV4 && address.isIpv4()
+                ? null // no network of IPv6 contains one of IPv4
+                : length.getValue().get(address.masked(bits));
+        if (value != null && some.test(value)) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    /** Whether the value of peers on a Unix domain socket is such. */
+    public boolean matchesUnixSockets(Predicate<V> some) {
+      return unix != null && some.test(unix);
+    }
   }
 
   /**
@@ -182,10 +227,6 @@ public final class TrustedProxies {
     private static IllegalArgumentException noNetwork() {
       return new IllegalArgumentException(
           "it is neither an address nor a network: write, for example, 192.0.2.1, 10.0.0.0/8, 2001:db8::/32, or unix");
-    }
-
-    boolean contains(IpAddress address) {
-      return (bits >= BEFORE_IPV4 || !address.isIpv4()) && address.masked(bits).equals(first);
     }
   }
 }

@@ -69,6 +69,7 @@ public final class LimitSettings {
 
   private final List<PropertySource> sources;
   private final List<Layer> layers;
+  private final boolean hasVariables;
   private final Map<String, PolicyDefinition> policies = new TreeMap<>();
   private final Set<String> tiers = new TreeSet<>();
   private final List<Route> routes;
@@ -106,6 +107,9 @@ public final class LimitSettings {
         tiers.addAll(source.tiers().keySet());
       }
     }
+    this.hasVariables =
+        layers.stream()
+            .anyMatch(layer -> layer instanceof VariableLayer variables && variables.hasAny());
     names.forEach(policy -> policies.put(policy, of(Optional.empty(), policy)));
     this.routes = paths.stream().map(Route::of).toList();
     usual
@@ -184,6 +188,10 @@ public final class LimitSettings {
 
   private PolicyDefinition change(
       Optional<String> tier, PolicyDefinition policy, Function<MemberSet, String> nameOf) {
+    PolicyDefinition written = tier.isEmpty() && !hasVariables ? policies.get(policy.name()) : null;
+    if (written != null) { // variables alone depend on the names of the policy's rules
+      return written;
+    }
     return read(tier, policy.name(), known -> names(policy.with(known), known, nameOf));
   }
 

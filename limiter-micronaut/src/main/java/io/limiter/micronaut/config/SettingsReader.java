@@ -310,10 +310,10 @@ final class SettingsReader {
 
   /** The list in which a rule of a path is; a rule by its name is in all lists. */
   private static RuleList list(String path, int from) {
-    return Stream.of(RuleList.ANONYMOUS, RuleList.TRIAL)
-        .filter(list -> before(list, path, from) > 0)
-        .findFirst()
-        .orElse(RuleList.RULES);
+    if (before(RuleList.ANONYMOUS, path, from) > 0) {
+      return RuleList.ANONYMOUS;
+    }
+    return before(RuleList.TRIAL, path, from) > 0 ? RuleList.TRIAL : RuleList.RULES;
   }
 
   private static String under(RuleList list) {
@@ -558,6 +558,11 @@ final class SettingsReader {
                 .formatted(other, key));
       }
       return Optional.of(value);
+    }
+
+    /** Whether a variable may be one of ours. */
+    boolean hasAny() {
+      return !byName.isEmpty();
     }
 
     /** The variables that were looked up for no setting. */

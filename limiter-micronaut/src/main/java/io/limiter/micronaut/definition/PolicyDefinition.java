@@ -110,6 +110,10 @@ public record PolicyDefinition(
    * changed them.
    */
   public PolicyDefinition with(PolicyDefinition change) {
+    if (members.isEmpty() && lists.isEmpty() && changes.isEmpty() && !unlimited) {
+      return new PolicyDefinition( // as of nearly each policy of a file
+          name, members.with(change.members), change.lists, change.changes, change.unlimited);
+    }
     boolean replaces = change.has(RuleList.RULES);
     Map<String, MemberSet> all = replaces ? new TreeMap<>() : new TreeMap<>(changes);
     change.changes.forEach((rule, some) -> all.merge(rule, some, MemberSet::with));

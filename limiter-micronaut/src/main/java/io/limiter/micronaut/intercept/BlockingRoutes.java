@@ -12,6 +12,7 @@ import io.micronaut.core.async.publisher.Publishers;
 import io.micronaut.core.type.ReturnType;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.context.ServerRequestContext;
+import io.micronaut.http.server.HttpServerConfiguration;
 import io.micronaut.inject.ExecutableMethod;
 import io.micronaut.inject.MethodExecutionHandle;
 import io.micronaut.inject.MethodReference;
@@ -20,7 +21,12 @@ import io.micronaut.scheduling.executor.ExecutorSelector;
 import io.micronaut.scheduling.executor.ThreadSelection;
 import jakarta.inject.Named;
 import jakarta.inject.Singleton;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.ExecutorService;
@@ -52,24 +58,53 @@ final class BlockingRoutes implements BeanCreatedEventListener<ExecutorSelector>
     this.gate = gate;
   }
 
+  /**
+   * A proxy, since Micronaut 5 has a method that 4 has no types for: there it asks for the executor
+   * of a WebSocket's method, and leaves the method on the event loop if the application configures
+   * the event loops, whose threads it does not know as such.
+   */
   @Override
   public ExecutorSelector onCreated(BeanCreatedEvent<ExecutorSelector> event) {
     ExecutorSelector applications = event.getBean();
-    return new ExecutorSelector() {
-      @Override
-      public Optional<ExecutorService> select(
-          @Nullable MethodReference<?, ?> method, ThreadSelection threadSelection) {
-        Optional<ExecutorService> chosen = applications.select(method, threadSelection);
-        return chosen.isEmpty() && method != null && waits(method)
-            ? Optional.of(waiting(method))
-            : chosen;
-      }
+    return (ExecutorSelector)
+        Proxy.newProxyInstance(
+            ExecutorSelector.class.getClassLoader(),
+            new Class<?>[] {ExecutorSelector.class},
+            (proxy, called, arguments) -> selected(applications, proxy, called, arguments));
+  }
 
-      @Override
-      public Optional<ExecutorService> select(String name) {
-        return applications.select(name);
-      }
-    };
+  private @Nullable Object selected(
+      ExecutorSelector applications, Object proxy, Method called, Object[] arguments)
+      throws Throwable {
+    if (called.getName().equals("select") && arguments.length == 2) {
+      return select(
+          applications,
+          (MethodReference<?, ?>) arguments[0],
+          (ThreadSelection) Objects.requireNonNull(arguments[1]));
+    }
+    if (called.getName().equals("selectExecutor")) {
+      return arguments[0] instanceof MethodReference<?, ?> method
+              && arguments[1] instanceof HttpServerConfiguration server
+              && method(method).filter(PlanRegistry::isOfWebSocket).isPresent()
+              && waits(method)
+          ? select(applications, method, server.getThreadSelection()).orElseThrow()
+          : InvocationHandler.invokeDefault(proxy, called, arguments);
+    }
+    try {
+      return called.invoke(applications, arguments);
+    } catch (InvocationTargetException e) {
+      throw e.getCause();
+    }
+  }
+
+  private Optional<ExecutorService> select(
+      ExecutorSelector applications,
+      @Nullable MethodReference<?, ?> method,
+      ThreadSelection threadSelection) {
+    Optional<ExecutorService> chosen = applications.select(method, threadSelection);
+    return chosen.isEmpty() && method != null && waits(method)
+        ? Optional.of(waiting(method))
+        : chosen;
   }
 
   private ExecutorService waiting(MethodReference<?, ?> reference) {

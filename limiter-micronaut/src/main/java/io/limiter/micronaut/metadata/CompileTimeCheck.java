@@ -94,7 +94,7 @@ public final class CompileTimeCheck {
       }
       plan.stream()
           .flatMap(each -> each.charges().stream())
-          .flatMap(PlannedCharge::doubts)
+          .flatMap(charge -> charge.doubts().stream())
           .map((method.description() + ": ")::concat)
           .forEach(warnings::add);
       plan.filter(LimitPlan::isCountedByChoice)

@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -100,20 +101,29 @@ public final class LimitPlan {
         boolean takesVerdict,
         List<PolicyPlan> policies,
         boolean early) {
-      List<Condition> conditions =
-          policies.stream().flatMap(PolicyPlan::conditions).distinct().toList();
-      List<SubjectSource> sources = policies.stream().flatMap(PolicyPlan::sources).toList();
-      boolean needsArguments =
-          conditions.stream().anyMatch(Condition::needsArguments)
-              || sources.stream().anyMatch(SubjectSource::needsArguments)
-              || policies.stream().anyMatch(PolicyPlan::chargesByArguments);
+      Set<Condition> conditions = new LinkedHashSet<>();
+      boolean countsUsers = false;
+      boolean beforeSecurity = false;
+      boolean needsArguments = false;
+      for (PolicyPlan each : policies) {
+        for (Condition condition : each.conditions()) {
+          conditions.add(condition);
+          needsArguments |= condition.needsArguments();
+        }
+        for (SubjectSource source : each.sources()) {
+          countsUsers |= source.kind() == SubjectSource.Kind.USER;
+          needsArguments |= source.needsArguments();
+        }
+        beforeSecurity |= each.beforeSecurity().isPresent();
+        needsArguments |= each.chargesByArguments();
+      }
       return new Method(
           description,
           guarded,
           takesVerdict,
-          conditions,
-          sources.stream().anyMatch(source -> source.kind() == SubjectSource.Kind.USER),
-          policies.stream().anyMatch(each -> each.beforeSecurity().isPresent()),
+          List.copyOf(conditions),
+          countsUsers,
+          beforeSecurity,
           !needsArguments,
           early);
     }
@@ -183,32 +193,47 @@ public final class LimitPlan {
     this.method = method;
     this.policies = policies;
     this.exempts = exempts;
-    this.charges = policies.stream().flatMap(each -> each.charges().stream()).toList();
-    this.units = charges.stream().mapToInt(PlannedCharge::units).toArray();
-    this.duplicates = policies.stream().flatMap(each -> each.duplicates().stream()).findFirst();
+    // Loops, since the start may make thousands of plans, and streams took half of its time.
+    List<PlannedCharge> all = new ArrayList<>();
+    Optional<DuplicateGuard> guards = Optional.empty();
+    Set<String> onTrial = new HashSet<>();
+    boolean enforces = false;
+    boolean observes = false;
+    for (PolicyPlan each : policies) {
+      all.addAll(each.charges());
+      guards = guards.isPresent() ? guards : each.duplicates();
+      each.ruleNames().forEach(rule -> byRule.put(rule, each));
+      onTrial.addAll(each.trialNames());
+      enforces |= !each.observed() && !each.isEmpty();
+      observes |= each.observesSome();
+    }
+    this.charges = List.copyOf(all);
+    this.units = new int[charges.size()];
+    boolean near = false;
+    for (int i = 0; i < units.length; i++) {
+      PlannedCharge planned = charges.get(i);
+      units[i] = planned.units();
+      near |= planned.rules().warnAt() > 0 || planned.anonymousRules().warnAt() > 0;
+    }
+    this.warns = near;
+    this.trial = Set.copyOf(onTrial);
+    this.observed = !enforces;
+    this.observesSome = observes;
+    this.duplicates = guards;
     this.claimed =
         duplicates.map(DuplicateGuard::stack).filter(guard -> !guard.claim().isZero()).orElse(null);
     this.policy =
         whole != null && charges.isEmpty() && duplicates.isEmpty()
             ? whole.policy // nothing is charged by it
             : policyOf(policies);
-    policies.forEach(each -> each.ruleNames().forEach(rule -> byRule.put(rule, each)));
     this.outcomes = CompletionPlan.of(policies);
-    this.observed = policies.stream().allMatch(each -> each.observed() || each.isEmpty());
-    this.observesSome = policies.stream().anyMatch(PolicyPlan::observesSome);
-    this.warns =
-        charges.stream()
-            .flatMap(planned -> Stream.of(planned.rules(), planned.anonymousRules()))
-            .anyMatch(stack -> stack.warnAt() > 0);
-    this.trial =
-        policies.stream()
-            .flatMap(each -> each.trialNames().stream())
-            .collect(Collectors.toUnmodifiableSet());
-    policies.stream()
-        .flatMap(each -> each.tiers().keySet().stream())
-        .distinct()
-        .forEach(
-            tier -> tiers.put(tier, part(each -> each.inTier(tier).withTiers(Map.of()), exempts)));
+    for (PolicyPlan each : policies) {
+      for (String tier : each.tiers().keySet()) {
+        if (!tiers.containsKey(tier)) {
+          tiers.put(tier, part(there -> there.inTier(tier).withTiers(Map.of()), exempts));
+        }
+      }
+    }
     this.waits = outcomes.waits() || tiers.values().stream().anyMatch(LimitPlan::waits);
     this.countsByCompletion =
         outcomes.decide()
@@ -240,30 +265,44 @@ public final class LimitPlan {
 
   private static List<PolicyPlan> distinct(List<PolicyPlan> policies) {
     Set<String> names = new HashSet<>();
-    return policies.stream().map(each -> each.withDistinctNames(names)).toList();
+    List<PolicyPlan> distinct = new ArrayList<>();
+    policies.forEach(each -> distinct.add(each.withDistinctNames(names)));
+    return List.copyOf(distinct);
   }
 
   /** Observed policies decide nothing, so the store is asked as the others configure it. */
   private static Policy policyOf(List<PolicyPlan> policies) {
-    List<PolicyPlan> deciding = policies.stream().filter(each -> !each.isEmpty()).toList();
-    List<String> enforced =
-        deciding.stream().filter(each -> !each.observed()).map(PolicyPlan::name).toList();
-    List<PlannedCharge> charges =
-        deciding.stream().flatMap(each -> each.charges().stream()).toList();
-    Optional<DuplicateGuard> duplicates =
-        deciding.stream().flatMap(each -> each.duplicates().stream()).findFirst();
-    List<PlannedCharge> stated = charges.stream().filter(each -> !each.trial()).toList();
-    if (stated.isEmpty() && duplicates.isEmpty()) {
-      stated = charges;
-    }
+    List<String> deciding = new ArrayList<>();
+    List<String> enforced = new ArrayList<>();
+    List<RuleStack> all = new ArrayList<>();
+    List<RuleStack> stated = new ArrayList<>();
+    Optional<String> limit = Optional.empty();
+    Optional<DuplicateGuard> duplicates = Optional.empty();
     Map<String, String> codeNames = new HashMap<>();
-    policies.forEach(each -> codeNames.putAll(each.otherNames()));
+    for (PolicyPlan each : policies) {
+      codeNames.putAll(each.otherNames());
+      if (each.isEmpty()) {
+        continue;
+      }
+      deciding.add(each.name());
+      if (!each.observed()) {
+        enforced.add(each.name());
+      }
+      duplicates = duplicates.isPresent() ? duplicates : each.duplicates();
+      for (PlannedCharge planned : each.charges()) {
+        limit = limit.isPresent() ? limit : Optional.of(planned.limit());
+        all.add(planned.rules());
+        if (!planned.trial()) {
+          stated.add(planned.rules());
+        }
+      }
+    }
     return new Policy(
         policies.get(0).name(),
-        charges.isEmpty() ? duplicates.orElseThrow().limit() : charges.get(0).limit(),
-        stated.stream().map(PlannedCharge::rules).toList(),
+        limit.isPresent() ? limit.get() : duplicates.orElseThrow().limit(),
+        stated.isEmpty() && duplicates.isEmpty() ? all : stated,
         duplicates.map(DuplicateGuard::stack),
-        enforced.isEmpty() ? deciding.stream().map(PolicyPlan::name).toList() : enforced,
+        enforced.isEmpty() ? deciding : enforced,
         codeNames,
         List.of());
   }

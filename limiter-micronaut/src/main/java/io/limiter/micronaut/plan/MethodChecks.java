@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
-import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
@@ -11,8 +10,11 @@ import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.definition.ResultKind;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.scheduling.annotation.Scheduled;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -189,12 +191,14 @@ final class MethodChecks {
       throw asked.mistake(
           "with limiter.gate.enabled = false all calls are decided around the method, after security: enable the gate, or remove it");
     }
-    policies.stream().flatMap(PolicyPlan::sources).forEach(source -> requireKnown(asked, source));
+    policies.forEach(policy -> policy.sources().forEach(source -> requireKnown(asked, source)));
     if (charges(policies).anyMatch(planned -> planned.cost().needsArguments())) {
       throw asked.mistake(
           "the cost depends on the arguments, which are bound after security: use a number");
     }
-    if (policies.stream().flatMap(PolicyPlan::conditions).anyMatch(Condition::needsArguments)) {
+    if (policies.stream()
+        .flatMap(policy -> policy.conditions().stream())
+        .anyMatch(Condition::needsArguments)) {
       throw asked.mistake(
           "the condition depends on the arguments, which are bound after security: name a bean of type LimitCondition");
     }
@@ -272,13 +276,15 @@ final class MethodChecks {
 
   /** An item has one cost. */
   static void requireOneCostOfItems(String method, List<PolicyPlan> policies) {
-    List<String> beans =
-        charges(policies)
-            .flatMap(planned -> planned.actualCost().stream())
+    Set<String> beans = new LinkedHashSet<>();
+    for (PolicyPlan policy : policies) {
+      for (PlannedCharge planned : policy.charges()) {
+        planned
+            .actualCost()
             .filter(cost -> cost.steps().isPresent())
-            .map(cost -> cost.type().getName())
-            .distinct()
-            .toList();
+            .ifPresent(cost -> beans.add(cost.type().getName()));
+      }
+    }
     if (beans.size() > 1) {
       throw Origin.annotated(method, "@RateLimiter.resultCost", beans)
           .mistake(
@@ -288,12 +294,14 @@ final class MethodChecks {
 
   /** The stack itself checks the rules of one subject; this checks those of several subjects. */
   static void requireOneThatWaits(String method, List<PolicyPlan> policies) {
-    List<String> waiting =
-        charges(policies)
-            .filter(planned -> !planned.observed())
-            .flatMap(planned -> planned.rules().waiting().stream())
-            .map(Rule::name)
-            .toList();
+    List<String> waiting = new ArrayList<>();
+    for (PolicyPlan policy : policies) {
+      for (PlannedCharge planned : policy.charges()) {
+        if (!planned.observed()) {
+          planned.rules().waiting().ifPresent(rule -> waiting.add(rule.name()));
+        }
+      }
+    }
     if (waiting.size() > 1) {
       throw Origin.annotated(method, "@RateRule.leakyBucket", waiting)
           .mistake(

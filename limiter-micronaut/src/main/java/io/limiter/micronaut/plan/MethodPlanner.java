@@ -126,12 +126,15 @@ public final class MethodPlanner {
   }
 
   private Planned planned() {
-    List<PolicyPlan> policies =
-        new ArrayList<>(planners.values().stream().map(PolicyPlanner::plan).toList());
-    policies.removeIf(PolicyPlan::isEmpty);
-    // Evaluated once all places have been read.
-    Optional<Origin> beforeSecurity =
-        policies.stream().flatMap(policy -> policy.beforeSecurity().stream()).findFirst();
+    List<PolicyPlan> policies = new ArrayList<>();
+    Optional<Origin> beforeSecurity = Optional.empty(); // evaluated once all places have been read
+    for (PolicyPlanner planner : planners.values()) {
+      PolicyPlan policy = planner.plan();
+      if (!policy.isEmpty()) {
+        policies.add(policy);
+        beforeSecurity = beforeSecurity.or(policy::beforeSecurity);
+      }
+    }
     MethodChecks.requireGuardedResult(method, policies);
     MethodChecks.requireRequest(method, policies);
     if (beforeSecurity.isPresent()) {

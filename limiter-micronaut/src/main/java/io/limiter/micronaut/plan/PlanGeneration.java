@@ -402,33 +402,40 @@ public final class PlanGeneration {
 
   /** The names of the policies with a rule whose count is 0, which may be a mistake. */
   public Set<String> closed() {
-    return planned()
-        .filter(
-            policy ->
-                policy.charges().stream()
-                    .flatMap(charge -> charge.rules().rules().stream())
-                    .anyMatch(rule -> rule.count() == 0))
-        .map(PolicyPlan::name)
-        .collect(Collectors.toCollection(TreeSet::new));
+    Set<String> names = new TreeSet<>();
+    for (PolicyPlan policy : planned()) {
+      for (PlannedCharge charge : policy.charges()) {
+        for (Rule rule : charge.rules().rules()) {
+          if (rule.count() == 0) {
+            names.add(policy.name());
+          }
+        }
+      }
+    }
+    return names;
   }
 
   /** All policies that are planned by now, in any order. */
-  private Stream<PolicyPlan> planned() {
-    return Stream.concat(plans.values().stream(), configured.values().stream())
-        .flatMap(limited -> limited.plan().stream())
-        .flatMap(plan -> plan.policies().stream());
+  private List<PolicyPlan> planned() {
+    List<PolicyPlan> all = new ArrayList<>();
+    plans.values().forEach(of -> of.plan().ifPresent(plan -> all.addAll(plan.policies())));
+    configured.values().forEach(of -> of.plan().ifPresent(plan -> all.addAll(plan.policies())));
+    return all;
   }
 
   /** What is probably not intended in policies that are planned by now, in words. */
   public Set<String> doubts() {
-    return planned()
-        .flatMap(
-            policy ->
-                Stream.concat(Stream.of(policy), policy.tiers().values().stream())
-                    .flatMap(each -> each.charges().stream())
-                    .flatMap(PlannedCharge::doubts)
-                    .map(("The policy '" + policy.name() + "': ")::concat))
-        .collect(Collectors.toCollection(TreeSet::new));
+    Set<String> doubts = new TreeSet<>();
+    for (PolicyPlan policy : planned()) {
+      List<PlannedCharge> charges = new ArrayList<>(policy.charges());
+      policy.tiers().values().forEach(each -> charges.addAll(each.charges()));
+      for (PlannedCharge charge : charges) {
+        for (String doubt : charge.doubts()) {
+          doubts.add("The policy '%s': %s".formatted(policy.name(), doubt));
+        }
+      }
+    }
+    return doubts;
   }
 
   /** The methods, of those that are planned by now, whose plan is such; sorted. */

@@ -17,9 +17,12 @@ import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.BeanProvider;
+import io.micronaut.context.annotation.Bean;
+import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.context.exceptions.NonUniqueBeanException;
 import io.micronaut.context.processor.ExecutableMethodProcessor;
+import io.micronaut.core.annotation.AnnotationUtil;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.util.StringUtils;
 import io.micronaut.http.HttpRequest;
@@ -95,12 +98,20 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   @Override
   @SuppressWarnings({"rawtypes", "unchecked"})
   public void process(BeanDefinition bean, ExecutableMethod method) {
-    // Micronaut 5 also passes those, with expressions that only a call can evaluate.
-    if (withTarget(bean).stream().noneMatch(PlanRegistry::isMadeByFactory)) {
+    // Micronaut 5 also passes those, with expressions that only a call can evaluate, and the
+    // method of the factory, whose limit is that of the bean's methods.
+    if (!makesBean(bean, method)
+        && withTarget(bean).stream().noneMatch(PlanRegistry::isMadeByFactory)) {
       ExecutableMethod<?, ?> limited = method;
       Class<?> type = bean.getBeanType();
       var unused = current.of(limited, () -> written(type));
     }
+  }
+
+  private static boolean makesBean(BeanDefinition<?> factory, ExecutableMethod<?, ?> method) {
+    return factory.hasStereotype(Factory.class)
+        && (method.hasDeclaredStereotype(Bean.class)
+            || method.hasDeclaredStereotype(AnnotationUtil.SCOPE));
   }
 
   private static boolean isMadeByFactory(BeanDefinition<?> bean) {

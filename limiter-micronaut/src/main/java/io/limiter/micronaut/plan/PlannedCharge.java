@@ -21,7 +21,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -117,31 +116,25 @@ public record PlannedCharge(
   }
 
   /** What is probably not intended, for warnings. */
-  public Stream<String> doubts() {
-    return Stream.concat(
-        longLease().stream(),
-        Stream.of(rules, anonymousRules)
-            .flatMap(stack -> stack.rules().stream().flatMap(rule -> doubts(stack, rule)))
-            .distinct());
-  }
-
-  private static Stream<String> doubts(RuleStack stack, Rule rule) {
-    Optional<String> shortWindow =
-        rule.window().compareTo(SHORTEST) < 0
-            ? Optional.of(
-                "the window of the rule '%s' is %s, which a command to Redis may take: use 100 ms or more"
-                    .formatted(rule.name(), rule.window()))
-            : Optional.empty();
-    Optional<String> shortBan =
-        stack
-            .ban()
-            .map(BanRule::time)
-            .filter(time -> time.compareTo(rule.window()) < 0)
-            .map(
-                time ->
-                    "the ban of %s is shorter than the window of the rule '%s', %s, which may deny its subject for longer: lengthen the ban, or remove it"
-                        .formatted(time, rule.name(), rule.window()));
-    return Stream.concat(shortWindow.stream(), shortBan.stream());
+  public Set<String> doubts() {
+    Set<String> doubts = new LinkedHashSet<>();
+    longLease().ifPresent(doubts::add);
+    for (RuleStack stack : List.of(rules, anonymousRules)) {
+      Optional<Duration> ban = stack.ban().map(BanRule::time);
+      for (Rule rule : stack.rules()) {
+        if (rule.window().compareTo(SHORTEST) < 0) {
+          doubts.add(
+              "the window of the rule '%s' is %s, which a command to Redis may take: use 100 ms or more"
+                  .formatted(rule.name(), rule.window()));
+        }
+        if (ban.isPresent() && ban.get().compareTo(rule.window()) < 0) {
+          doubts.add(
+              "the ban of %s is shorter than the window of the rule '%s', %s, which may deny its subject for longer: lengthen the ban, or remove it"
+                  .formatted(ban.get(), rule.name(), rule.window()));
+        }
+      }
+    }
+    return doubts;
   }
 
   /** What its lease costs under a log whose window is short for it. */
@@ -166,10 +159,10 @@ public record PlannedCharge(
 
   /** The names of its rules, each once. */
   Set<String> ruleNames() {
-    return Stream.of(rules, anonymousRules)
-        .flatMap(stack -> stack.rules().stream())
-        .map(Rule::name)
-        .collect(Collectors.toCollection(LinkedHashSet::new));
+    Set<String> names = new LinkedHashSet<>();
+    rules.rules().forEach(rule -> names.add(rule.name()));
+    anonymousRules.rules().forEach(rule -> names.add(rule.name()));
+    return names;
   }
 
   /** Returns the same with other names of its rules. */

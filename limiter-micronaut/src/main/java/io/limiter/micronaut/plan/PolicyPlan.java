@@ -10,6 +10,7 @@ import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -18,7 +19,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -155,6 +155,7 @@ public record PolicyPlan(
    */
   PolicyPlan withDistinctNames(Set<String> taken) {
     Map<String, String> renamed = new HashMap<>();
+    boolean same = true;
     for (PlannedCharge planned : charges) {
       for (String own : planned.ruleNames()) {
         if (!renamed.containsKey(own)) {
@@ -163,10 +164,11 @@ public record PolicyPlan(
             distinct = own + '-' + i;
           }
           renamed.put(own, distinct);
+          same &= own.equals(distinct);
         }
       }
     }
-    if (renamed.entrySet().stream().allMatch(name -> name.getKey().equals(name.getValue()))) {
+    if (same) {
       return this;
     }
     return with(
@@ -184,10 +186,11 @@ public record PolicyPlan(
   }
 
   /** Who is counted: by its rules, and by its duplicate guard. */
-  Stream<SubjectSource> sources() {
-    return Stream.concat(
-        charges.stream().map(PlannedCharge::source),
-        duplicates.stream().map(DuplicateGuard::submitter));
+  List<SubjectSource> sources() {
+    List<SubjectSource> sources = new ArrayList<>();
+    charges.forEach(planned -> sources.add(planned.source()));
+    duplicates.ifPresent(guard -> sources.add(guard.submitter()));
+    return sources;
   }
 
   /**
@@ -195,8 +198,12 @@ public record PolicyPlan(
    * duplicate.
    */
   boolean chargesByArguments() {
-    return charges.stream().anyMatch(PlannedCharge::chargesByArguments)
-        || duplicates.filter(guard -> guard.submission().needsArguments()).isPresent();
+    for (PlannedCharge planned : charges) {
+      if (planned.chargesByArguments()) {
+        return true;
+      }
+    }
+    return duplicates.filter(guard -> guard.submission().needsArguments()).isPresent();
   }
 
   /** Whether a rule counts calls that are answered with this status, as failures it names. */
@@ -206,11 +213,11 @@ public record PolicyPlan(
   }
 
   /** What selects its calls. */
-  Stream<Condition> conditions() {
-    return Stream.concat(
-            charges.stream().map(PlannedCharge::condition),
-            duplicates.stream().map(DuplicateGuard::condition))
-        .flatMap(Optional::stream);
+  List<Condition> conditions() {
+    List<Condition> conditions = new ArrayList<>();
+    charges.forEach(planned -> planned.condition().ifPresent(conditions::add));
+    duplicates.flatMap(DuplicateGuard::condition).ifPresent(conditions::add);
+    return conditions;
   }
 
   /** The rules of callers of all tiers, with a subject and without. */
@@ -246,7 +253,15 @@ public record PolicyPlan(
 
   /** Whether it, or one of its rules, is observed. */
   public boolean observesSome() {
-    return observed || charges.stream().anyMatch(PlannedCharge::observed);
+    if (observed) {
+      return true;
+    }
+    for (PlannedCharge planned : charges) {
+      if (planned.observed()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** The rules on trial, for calls with a subject; mostly none. */
@@ -256,10 +271,13 @@ public record PolicyPlan(
 
   /** The names of the rules on trial in header fields. */
   Set<String> trialNames() {
-    return charges.stream()
-        .filter(PlannedCharge::trial)
-        .flatMap(planned -> planned.ruleNames().stream())
-        .collect(Collectors.toSet());
+    Set<String> names = new HashSet<>();
+    for (PlannedCharge planned : charges) {
+      if (planned.trial()) {
+        names.addAll(planned.ruleNames());
+      }
+    }
+    return names;
   }
 
   /** The first of its rules on trial that would deny an admitted call; empty if none would. */

@@ -44,7 +44,6 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -207,28 +206,36 @@ final class PolicyPlanner {
             (codeName, rule) ->
                 rules.add(named(counted.apply(rule), rule, codeName, countIf, true)));
     // Those of one subject together, first those that the definition itself counts.
-    List<SubjectSource> sources =
-        Stream.concat(Stream.of(source), rules.stream().map(Named::source)).distinct().toList();
+    List<SubjectSource> sources = new ArrayList<>(List.of(source));
+    boolean mayBeAnonymous = source.mayBeAnonymous();
+    List<Named> known = new ArrayList<>();
+    for (Named rule : rules) {
+      mayBeAnonymous |= rule.source().mayBeAnonymous();
+      if (!sources.contains(rule.source())) {
+        sources.add(rule.source());
+      }
+      if (!rule.trial() && rule.source().equals(source)) {
+        known.add(rule);
+      }
+    }
     rules.sort(Comparator.comparing(rule -> sources.indexOf(rule.source())));
-    if (sources.stream().noneMatch(SubjectSource::mayBeAnonymous)) {
+    if (!mayBeAnonymous) {
       members.reject(PolicyMember.ANONYMOUS, NEVER_ANONYMOUS);
     }
-    List<Named> known =
-        rules.stream().filter(rule -> !rule.trial() && rule.source().equals(source)).toList();
     List<Named> others = anonymousRules(policy, source, known, taken, countIf);
+    List<Named> all = new ArrayList<>(rules);
+    all.addAll(others);
     failure(members, rules, countIf);
     CommonToRules values =
         new CommonToRules(
             members,
             text(members),
-            new Price(
-                cost(members, Stream.concat(rules.stream(), others.stream()).toList()),
-                resultCost(members, rules)),
+            new Price(cost(members, all), resultCost(members, rules)),
             ban(members, rules),
             lease(members, rules),
             warnAt(members, rules),
             condition);
-    if (!haveSameKinds(known, others) || !haveSameKinds(others, known)) {
+    if (others != known && !(haveSameKinds(known, others) && haveSameKinds(others, known))) {
       throw members.mistake(
           anonymousRules(members),
           names(others),
@@ -445,7 +452,11 @@ final class PolicyPlanner {
 
   /** All definitions of one policy must agree on which calls have failed. */
   private void failure(MemberSet policy, List<Named> rules, Optional<CountedAnswers> countIf) {
-    if (rules.stream().noneMatch(each -> each.kind().byOutcome())) {
+    boolean byOutcome = false;
+    for (Named each : rules) {
+      byOutcome |= each.kind().byOutcome();
+    }
+    if (!byOutcome) {
       policy.reject(
           PolicyMember.COUNT_IF,
           "it has no effect on concurrency limits and without rules: add other rules, or remove it");
@@ -760,7 +771,8 @@ final class PolicyPlanner {
     if (policy.get(code).filter(String::isBlank).isPresent()) {
       policy.reject(code, "it is blank: write a code, or leave it out");
     }
-    OptionalInt answered = number.stream().mapToInt(Long::intValue).findFirst();
+    OptionalInt answered =
+        number.isPresent() ? OptionalInt.of(number.get().intValue()) : OptionalInt.empty();
     DenialText text = new DenialText(answered, policy.get(code), message);
     return text.equals(DenialText.NONE) ? DenialText.NONE : text;
   }
@@ -951,15 +963,15 @@ final class PolicyPlanner {
   }
 
   private RuleStack stack(Owner owner, Owned owned, List<Rule> rules) {
-    Origin written =
-        Origin.annotated(description, "@RateRule", rules.stream().map(Rule::name).toList());
-    RuleStack stack =
-        written.accepted(
-            () -> {
-              RuleStack counting = RuleStack.of(rules).withCounting(owner.kind.counting());
-              counting = owned.ban == null ? counting : counting.withBan(owned.ban);
-              return owned.warnAt == null ? counting : counting.withWarnAt(owned.warnAt.value());
-            });
+    RuleStack stack;
+    try {
+      stack = RuleStack.of(rules).withCounting(owner.kind.counting());
+      stack = owned.ban == null ? stack : stack.withBan(owned.ban);
+      stack = owned.warnAt == null ? stack : stack.withWarnAt(owned.warnAt.value());
+    } catch (IllegalArgumentException e) {
+      throw Origin.annotated(description, "@RateRule", rules.stream().map(Rule::name).toList())
+          .mistake(String.valueOf(e.getMessage()));
+    }
     return owned.lease == null ? stack : leased(stack, owned.lease);
   }
 

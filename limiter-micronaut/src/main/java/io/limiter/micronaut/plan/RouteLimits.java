@@ -14,6 +14,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -60,9 +61,11 @@ final class RouteLimits {
     LimitedPath(Route route, LimitPlan plan, String contextPath) {
       this(
           patterns(withoutLastSlash(route.path().value()), contextPath),
-          route.except().stream()
-              .flatMap(path -> patterns(withoutLastSlash(path), contextPath).stream())
-              .toList(),
+          route.except().isEmpty() // as mostly, and there may be thousands of routes
+              ? List.of()
+              : route.except().stream()
+                  .flatMap(path -> patterns(withoutLastSlash(path), contextPath).stream())
+                  .toList(),
           route.methods(),
           plan,
           route.policy());
@@ -209,29 +212,38 @@ final class RouteLimits {
    * @param paths patterns, each with the methods of its routes; empty for all methods
    */
   List<String> unmatched(Map<String, Set<String>> paths) {
-    return (long) paths.size() * limits.size() > MAX_COMPARED
-        ? List.of()
-        : limits.stream()
-            .filter(
-                limit ->
-                    paths.entrySet().stream()
-                        .map(
-                            path ->
-                                new LimitedPath(
-                                    List.of(path.getKey()),
-                                    List.of(),
-                                    path.getValue(),
-                                    limit.plan(),
-                                    limit.place()))
-                        .noneMatch(limit::meets))
-            .map(
-                limit ->
-                    "%s: no route or static file is at %s%s, so it limits nothing unless a filter answers there: correct the path or the methods"
-                        .formatted(
-                            limit.place(),
-                            limit.patterns().get(0),
-                            limit.methods().isEmpty() ? "" : " for " + limit.methods()))
-            .toList();
+    Set<Integer> met = new HashSet<>();
+    int compared = 0;
+    for (Map.Entry<String, Set<String>> path : paths.entrySet()) {
+      Set<Integer> near = new HashSet<>();
+      index.find(segments(path.getKey()), 0, true, near);
+      near.removeAll(met);
+      compared += near.size();
+      if (compared > MAX_COMPARED) {
+        return List.of();
+      }
+      for (int number : near) {
+        LimitedPath limit = limits.get(number);
+        if (limit.meets(
+            new LimitedPath(
+                List.of(path.getKey()), List.of(), path.getValue(), limit.plan(), limit.place()))) {
+          met.add(number);
+        }
+      }
+    }
+    List<String> unmatched = new ArrayList<>();
+    for (int i = 0; i < limits.size(); i++) {
+      LimitedPath limit = limits.get(i);
+      if (!met.contains(i)) {
+        unmatched.add( // not formatted, since there may be thousands
+            limit.place()
+                + ": no route or static file is at "
+                + limit.patterns().get(0)
+                + (limit.methods().isEmpty() ? "" : " for " + limit.methods())
+                + ", so it limits nothing unless a filter answers there: correct the path or the methods");
+      }
+    }
+    return unmatched;
   }
 
   /** The plans of all paths. */

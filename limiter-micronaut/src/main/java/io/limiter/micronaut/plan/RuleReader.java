@@ -30,6 +30,7 @@ import java.time.Duration;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -192,7 +193,12 @@ public final class RuleReader {
   }
 
   private Rule rule(MemberSet rule, long count, Duration window) {
-    List<String> written = ALGORITHMS.stream().filter(rule::hasGroup).toList();
+    List<String> written = new ArrayList<>();
+    for (String group : ALGORITHMS) {
+      if (rule.hasGroup(group)) {
+        written.add(group);
+      }
+    }
     if (written.size() > 1) {
       throw rule.originOf(written.get(1))
           .orElseThrow()

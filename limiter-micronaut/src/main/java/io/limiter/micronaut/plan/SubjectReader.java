@@ -42,7 +42,12 @@ public final class SubjectReader {
 
   /** Whether a policy or a rule has a subject of its own. */
   static boolean isWrittenIn(MemberSet who) {
-    return WHO.stream().anyMatch(who::has);
+    for (PolicyMember<?> member : WHO) {
+      if (who.has(member)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /**
@@ -108,6 +113,9 @@ public final class SubjectReader {
   }
 
   private static void rejectSeveral(MemberSet who) {
+    if (!isWrittenIn(who)) {
+      return;
+    }
     List<PolicyMember<?>> written =
         List.<PolicyMember<?>>of(PolicyMember.SUBJECT, PolicyMember.RESOLVER, PolicyMember.HEADER)
             .stream()

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.subject;
 
-import static java.util.stream.Collectors.toMap;
-
 import io.limiter.core.util.Sha256;
 import io.limiter.micronaut.address.IpAddress;
 import io.limiter.micronaut.address.TrustedProxies;
+import io.limiter.micronaut.address.TrustedProxies.ByNetwork;
 import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
@@ -19,6 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.Principal;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -107,17 +107,18 @@ public final class CallerLists {
   }
 
   private boolean isAddressIn(@Nullable KindInForce now, HttpRequest<?> request) {
-    if (now == null || now.addresses().isEmpty()) {
+    if (now == null || !now.hasAddresses()) {
       return false;
     }
     IpAddress client = client(request);
-    for (InForce each : now.addresses()) {
-      if (contains(each.caller().addresses(), client) && each.holds()) {
-        warnOfProxy(client, "What was listed at run time");
-        return true;
-      }
+    boolean listed =
+        client == null
+            ? now.addresses().matchesUnixSockets(InForce::holds)
+            : now.addresses().matches(client, InForce::holds);
+    if (listed) {
+      warnOfProxy(client, "What was listed at run time");
     }
-    return false;
+    return listed;
   }
 
   private static boolean contains(TrustedProxies networks, @Nullable IpAddress client) {
@@ -183,18 +184,28 @@ public final class CallerLists {
   }
 
   /** The callers that are listed for one kind. */
-  private record KindInForce(List<InForce> addresses, Map<String, InForce> users) {
+  private record KindInForce(
+      ByNetwork<InForce> addresses, boolean hasAddresses, Map<String, InForce> users) {
 
     /** Null if there are none. */
     static @Nullable KindInForce of(Kind kind, List<InForce> all) {
-      List<InForce> own = all.stream().filter(each -> each.caller().kind() == kind).toList();
-      return own.isEmpty()
-          ? null
-          : new KindInForce(
-              own.stream().filter(each -> each.caller().user().isEmpty()).toList(),
-              own.stream()
-                  .filter(each -> !each.caller().user().isEmpty())
-                  .collect(toMap(each -> each.caller().user(), each -> each)));
+      ByNetwork<InForce> addresses = new ByNetwork<>();
+      boolean hasAddresses = false;
+      Map<String, InForce> users = new HashMap<>();
+      for (InForce each : all) {
+        if (each.caller().kind() != kind) {
+          continue;
+        }
+        if (each.caller().user().isEmpty()) {
+          addresses.put(each.caller().addresses(), each);
+          hasAddresses = true;
+        } else {
+          users.put(each.caller().user(), each);
+        }
+      }
+      return hasAddresses || !users.isEmpty()
+          ? new KindInForce(addresses, hasAddresses, users)
+          : null;
     }
   }
 

@@ -127,15 +127,12 @@ public final class CallerThreads {
 
   /**
    * Runs a task on one of these threads, after all tasks that were submitted this way for the same
-   * connection, if the server supports that.
+   * connection, if the server supports that. To be called on the thread that read the connection.
    */
   public void oneByOne(Optional<HttpRequest<?>> request, Executor threads, Runnable task) {
-    request
-        .flatMap(
-            http ->
-                servers.stream()
-                    .flatMap(server -> server.oneByOne(http, threads).stream())
-                    .findFirst())
+    servers.stream()
+        .flatMap(server -> server.oneByOne(request, threads).stream())
+        .findFirst()
         .orElse(threads)
         .execute(task);
   }
@@ -307,13 +304,14 @@ public final class CallerThreads {
     }
 
     /**
-     * Returns an executor that runs the tasks of this request's connection one after another, in
-     * the order of their submission.
+     * Returns an executor that runs the tasks of one connection one after another, in the order of
+     * their submission: of the WebSocket whose message the current thread has read, else of the
+     * request's connection.
      *
      * @param threads the threads that run the tasks, which may block
-     * @return empty if the request does not belong to this server
+     * @return empty if the connection is unknown, or does not belong to this server
      */
-    default Optional<Executor> oneByOne(HttpRequest<?> request, Executor threads) {
+    default Optional<Executor> oneByOne(Optional<HttpRequest<?>> request, Executor threads) {
       return Optional.empty();
     }
 

@@ -94,20 +94,26 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
     return OrderedDecision.add(decision, pending, channel.eventLoop());
   }
 
+  /** Micronaut 5 has no request where it submits the tasks of a WebSocket. */
   @Override
-  public Optional<Executor> oneByOne(HttpRequest<?> request, Executor threads) {
-    Channel channel = channel(request);
+  public Optional<Executor> oneByOne(Optional<HttpRequest<?>> request, Executor threads) {
+    Channel channel = WebSocketChannels.reading();
     if (channel == null) {
-      return Optional.empty();
+      channel = request.isPresent() ? channel(request.get()) : WebSocketChannels.opening();
     }
+    return channel == null ? Optional.empty() : Optional.of(taskExecutor(channel, threads));
+  }
+
+  private static Executor taskExecutor(Channel channel, Executor threads) {
     Attribute<OrderedExecutor> kept = channel.attr(TASK_EXECUTOR);
     OrderedExecutor executor = kept.get();
     if (executor == null) {
-      OrderedExecutor made = new OrderedExecutor(threads, on -> channel.config().setAutoRead(on));
+      OrderedExecutor made =
+          new OrderedExecutor(threads, channel.eventLoop(), on -> channel.config().setAutoRead(on));
       OrderedExecutor before = kept.setIfAbsent(made);
       executor = before == null ? made : before;
     }
-    return Optional.of(executor);
+    return executor;
   }
 
   /** The reset of an HTTP/2 stream without closing its connection is not detected. */
@@ -160,13 +166,16 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
 
   /**
    * Runs the tasks of one connection one after another, on the threads of an executor, in the order
-   * in which its event loop would. The connection is not read while many tasks wait.
+   * in which its event loop would. A task begins once the event loop has run what the one before it
+   * left there: on Micronaut 5 that is the {@code @OnError} method, after a failure. The connection
+   * is not read while many tasks wait.
    */
   static final class OrderedExecutor implements Executor {
 
     private static final int MANY = 256;
 
     private final Executor threads;
+    private final Executor loop;
     private final ReadControl reading;
     private final Queue<Runnable> waiting = new ArrayDeque<>();
     private boolean running;
@@ -177,8 +186,9 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
       void set(boolean on);
     }
 
-    OrderedExecutor(Executor threads, ReadControl reading) {
+    OrderedExecutor(Executor threads, Executor loop, ReadControl reading) {
       this.threads = threads;
+      this.loop = loop;
       this.reading = reading;
     }
 
@@ -224,14 +234,22 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
       try {
         task.run();
       } finally {
-        boolean more;
-        synchronized (this) {
-          more = !waiting.isEmpty();
-          running = more;
+        try {
+          loop.execute(this::goOn);
+        } catch (RejectedExecutionException closed) { // the loop has ended: nothing runs on it
+          goOn();
         }
-        if (more) {
-          begin();
-        }
+      }
+    }
+
+    private void goOn() {
+      boolean more;
+      synchronized (this) {
+        more = !waiting.isEmpty();
+        running = more;
+      }
+      if (more) {
+        begin();
       }
     }
   }

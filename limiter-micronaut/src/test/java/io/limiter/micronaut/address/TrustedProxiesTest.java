@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import java.util.Collections;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -127,5 +128,35 @@ class TrustedProxiesTest {
         .isThrownBy(() -> TrustedProxies.of(Collections.nCopies(1_025, "10.0.0.1")))
         .withMessage(
             "1025 entries: specify at most 1024, with wider networks in place of single addresses");
+  }
+
+  /** Each request looks up its client on an event loop. */
+  @Test
+  void aLookUpDoesNotGrowWithTheNetworks() {
+    TrustedProxies one = TrustedProxies.of(List.of("10.0.0.0/24"));
+    TrustedProxies all =
+        TrustedProxies.of(
+            IntStream.range(0, TrustedProxies.MAX)
+                .mapToObj(i -> "10.%s.%s.0/24".formatted(i / 256, i % 256))
+                .toList());
+    assertThat(all.trust(IpAddress.parse("10.3.255.255"))).isTrue();
+    long least = nanos(one); // the least of several, since others use the processor, too
+    long most = nanos(all);
+    assertThat((double) most / least).isLessThan(20); // 300 and more if it compares them all
+  }
+
+  private static long nanos(TrustedProxies networks) {
+    IpAddress client = IpAddress.parse("203.0.113.7");
+    long least = Long.MAX_VALUE;
+    for (int round = 0; round < 20; round++) {
+      long begin = System.nanoTime();
+      for (int i = 0; i < 2_000; i++) {
+        if (networks.trust(client)) {
+          throw new AssertionError(client);
+        }
+      }
+      least = Math.min(least, System.nanoTime() - begin);
+    }
+    return least;
   }
 }

@@ -17,8 +17,10 @@ import io.limiter.micronaut.testing.StoreDecorator;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
+import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
+import io.micronaut.scheduling.annotation.ExecuteOn;
 import io.micronaut.websocket.annotation.OnError;
 import io.micronaut.websocket.annotation.OnMessage;
 import io.micronaut.websocket.annotation.OnOpen;
@@ -31,6 +33,7 @@ import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.WebSocket;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -41,6 +44,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
@@ -52,6 +56,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -108,6 +113,9 @@ class ConnectionOrderTest {
     final List<String> messages = new CopyOnWriteArrayList<>();
     final AtomicInteger running = new AtomicInteger();
     final AtomicInteger most = new AtomicInteger();
+
+    /** Messages that say so wait for it. */
+    final CountDownLatch held = new CountDownLatch(1);
   }
 
   /** Messages that are the same are counted together: the second of them is denied. */
@@ -204,6 +212,82 @@ class ConnectionOrderTest {
     }
   }
 
+  abstract static class LimitedBase extends Base {
+    LimitedBase(Seen seen) {
+      super(seen);
+    }
+
+    @OnMessage
+    @RateLimiter(subject = "#{text}", rules = @RateRule(count = 1, time = 60))
+    void message(String text) {
+      seen.most.accumulateAndGet(seen.running.incrementAndGet(), Math::max);
+      seen.messages.add(text);
+      seen.running.decrementAndGet();
+    }
+  }
+
+  @ServerWebSocket("/order/inherited")
+  @Requires(property = "spec.name", value = SPEC)
+  static class InheritedSocket extends LimitedBase {
+    InheritedSocket(Seen seen) {
+      super(seen);
+    }
+
+    @OnOpen
+    void open() {}
+  }
+
+  @ServerWebSocket("/order/holding")
+  @Requires(property = "spec.name", value = SPEC)
+  static class HoldingSocket extends Base {
+    HoldingSocket(Seen seen) {
+      super(seen);
+    }
+
+    @OnOpen
+    @RateRule(count = 100, time = 60)
+    void open(HttpRequest<?> request) throws InterruptedException {
+      if (request.getParameters().contains("held")) {
+        await();
+      }
+      seen.messages.add("open");
+    }
+
+    @OnMessage
+    @RateLimiter(subject = "#{text}", rules = @RateRule(count = 1, time = 60))
+    void message(String text) throws InterruptedException {
+      if (text.startsWith("held")) {
+        await();
+      }
+      seen.messages.add(text);
+    }
+
+    private void await() throws InterruptedException {
+      if (!seen.held.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+        throw new IllegalStateException("Still held");
+      }
+    }
+  }
+
+  /** The application's executor takes precedence, and keeps no order. */
+  @ServerWebSocket("/order/chosen")
+  @Requires(property = "spec.name", value = SPEC)
+  static class ChosenSocket extends Base {
+    ChosenSocket(Seen seen) {
+      super(seen);
+    }
+
+    @OnOpen
+    void open() {}
+
+    @OnMessage
+    @ExecuteOn("chosen")
+    @RateLimiter(subject = "#{text}", rules = @RateRule(count = 1, time = 60))
+    void message(String text) {
+      seen.messages.add(text + " on " + Thread.currentThread().getName().replaceAll("-.*", ""));
+    }
+  }
+
   @Controller("/order/http")
   @Requires(property = "spec.name", value = SPEC)
   static class Routes {
@@ -230,16 +314,19 @@ class ConnectionOrderTest {
   }
 
   static Stream<Arguments> sockets() {
-    return Stream.of("mono", "flux", "stage", "sync")
+    return Stream.of("mono", "flux", "stage", "sync", "inherited")
         .flatMap(
             kind ->
-                Stream.of("shuffled", "shared", "one-loop", "event-loop")
+                Stream.of("shuffled", "shared", "one-loop", "event-loop", "own-threads")
                     .map(decisions -> Arguments.of(kind, decisions)));
   }
 
+  /** The threads of event loops that are configured are not known as such to Micronaut. */
   private static TestServer start(String decisions) {
     Map<String, Object> settings = new LinkedHashMap<>();
-    settings.put("micronaut.netty.event-loops.default.num-threads", 4);
+    if (!decisions.equals("own-threads")) {
+      settings.put("micronaut.netty.event-loops.default.num-threads", 4);
+    }
     switch (decisions) {
       case "shuffled" -> settings.put("test.shuffled", true);
       case "shared" -> settings.put("limiter.redis.connections", "shared");
@@ -311,6 +398,101 @@ class ConnectionOrderTest {
       assertThat(seen.messages)
           .containsExactlyElementsOf(
               IntStream.range(0, flood).mapToObj(i -> "message " + i).toList());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"event-loop", "own-threads"})
+  void aMessageInFragmentsKeepsItsPlace(String loops) {
+    try (TestServer server = start(loops)) {
+      Seen seen = server.bean(Seen.class);
+      WebSocket client = open(server, "sync");
+      for (int i = 0; i < MESSAGES; i++) {
+        if (i % 2 == 0) {
+          client.sendText("message ", false).join();
+          client.sendText("", false).join();
+        }
+        client.sendText(i % 2 == 0 ? String.valueOf(i) : "message " + i, true).join();
+      }
+      await().atMost(PATIENCE).until(() -> seen.messages.size() == MESSAGES);
+      assertThat(seen.messages)
+          .containsExactlyElementsOf(
+              IntStream.range(0, MESSAGES).mapToObj(i -> "message " + i).toList());
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"event-loop", "own-threads"})
+  void messagesWaitForTheirOpening(String loops) {
+    try (TestServer server = start(loops)) {
+      Seen seen = server.bean(Seen.class);
+      WebSocket client = open(server, "holding?held=true");
+      client.sendText("one", true).join();
+      client.sendText("two", true).join();
+      await().during(Duration.ofMillis(300)).until(seen.messages::isEmpty);
+      seen.held.countDown();
+      await().atMost(PATIENCE).until(() -> seen.messages.size() == 3);
+      assertThat(seen.messages).containsExactly("open", "one", "two");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"event-loop", "own-threads"})
+  void connectionsDoNotWaitForEachOther(String loops) {
+    Map<String, Object> oneLoop = Map.of("micronaut.netty.event-loops.default.num-threads", 1);
+    try (TestServer server =
+        loops.equals("own-threads") ? start(loops) : TestServer.start(SPEC, oneLoop)) {
+      Seen seen = server.bean(Seen.class);
+      WebSocket held = open(server, "holding");
+      held.sendText("held", true).join();
+      held.sendText("after", true).join();
+      WebSocket other = open(server, "holding");
+      other.sendText("other", true).join();
+      await().atMost(PATIENCE).until(() -> seen.messages.contains("other"));
+      assertThat(seen.messages).containsExactly("open", "open", "other");
+      seen.held.countDown();
+      await().atMost(PATIENCE).until(() -> seen.messages.size() == 5);
+      assertThat(seen.messages).containsExactly("open", "open", "other", "held", "after");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"event-loop", "own-threads"})
+  void whatWaitsWhenAConnectionClosesIsHandledInOrder(String loops) {
+    try (TestServer server = start(loops)) {
+      Seen seen = server.bean(Seen.class);
+      WebSocket client = open(server, "holding");
+      client.sendText("held", true).join();
+      client.sendText("one", true).join();
+      client.sendText("two", true).join();
+      client.sendPing(ByteBuffer.allocate(0)).join();
+      await().during(Duration.ofMillis(300)).until(() -> seen.messages.size() == 1);
+      client.abort();
+      WebSocket next = open(server, "holding");
+      next.sendText("next", true).join();
+      await().atMost(PATIENCE).until(() -> seen.messages.contains("next"));
+      seen.held.countDown();
+      await().atMost(PATIENCE).until(() -> seen.messages.size() == 6);
+      assertThat(seen.messages).containsExactly("open", "open", "next", "held", "one", "two");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"event-loop", "own-threads"})
+  void anExecutorOfTheApplicationTakesPrecedence(String loops) {
+    Map<String, Object> settings = new LinkedHashMap<>();
+    settings.put("micronaut.executors.chosen.type", "fixed");
+    settings.put("micronaut.executors.chosen.number-of-threads", 1);
+    if (loops.equals("event-loop")) {
+      settings.put("micronaut.netty.event-loops.default.num-threads", 1);
+    }
+    try (TestServer server = TestServer.start(SPEC, settings)) {
+      Seen seen = server.bean(Seen.class);
+      WebSocket client = open(server, "chosen");
+      client.sendText("one", true).join();
+      client.sendText("two", true).join();
+      await().atMost(PATIENCE).until(() -> seen.messages.size() == 2);
+      assertThat(seen.messages).containsExactly("one on chosen", "two on chosen");
     }
   }
 
