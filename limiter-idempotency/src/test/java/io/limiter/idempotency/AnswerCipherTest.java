@@ -36,13 +36,14 @@ class AnswerCipherTest {
 
   @Test
   void onlyItsSubmissionHasTheAnswer() {
-    byte[] sealed = cipher().seal(KEY, NONCE, ANSWER);
+    AnswerCipher cipher = cipher();
+    byte[] sealed = cipher.seal(KEY, NONCE, ANSWER);
 
     assertThat(new String(sealed, UTF_8)).doesNotContain("answer").contains("twelve bytes");
-    assertThat(cipher().open(KEY, sealed)).hasValueSatisfying(a -> assertThat(a).isEqualTo(ANSWER));
+    assertThat(cipher.open(KEY, sealed)).hasValueSatisfying(a -> assertThat(a).isEqualTo(ANSWER));
     try (RecordedLog log = RecordedLog.of(AnswerCipher.class)) {
-      assertThat(cipher().open(new StateKey("tag", "a.other"), sealed)).isEmpty();
-      assertThat(cipher().open(new StateKey("other", "a.name"), sealed)).isEmpty();
+      assertThat(cipher.open(new StateKey("tag", "a.other"), sealed)).isEmpty();
+      assertThat(cipher.open(new StateKey("other", "a.name"), sealed)).isEmpty();
       assertThat(log.messages())
           .singleElement()
           .asString()
