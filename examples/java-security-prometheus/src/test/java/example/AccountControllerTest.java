@@ -1,6 +1,7 @@
 package example;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.micronaut.http.HttpRequest;
@@ -42,6 +43,26 @@ class AccountControllerTest extends RedisForTests {
     assertEquals(429, guesses.get(20), guesses.toString());
     assertEquals(List.of(429), statuses(1, "/nothing", "dan", "dan"));
     assertEquals(List.of(200), statuses(1, "/me", "dan", "dan"));
+  }
+
+  @Test
+  void aTransferIsMadeOnceForEachKeyOfAUser() {
+    String first = transfer("ann", 5, "one");
+    assertEquals(first, transfer("ann", 5, "one"));
+    assertNotEquals(first, transfer("ann", 5, "two"));
+    assertNotEquals(first, transfer("bob", 5, "one"));
+    assertEquals(422, status(transferring("ann", 6, "one")));
+    assertEquals(400, status(HttpRequest.POST("/transfers?amount=5", "").basicAuth("ann", "ann")));
+  }
+
+  private String transfer(String name, int amount, String key) {
+    return client.toBlocking().retrieve(transferring(name, amount, key));
+  }
+
+  private static HttpRequest<?> transferring(String name, int amount, String key) {
+    return HttpRequest.POST("/transfers?amount=" + amount, "")
+        .basicAuth(name, name)
+        .header("Idempotency-Key", key);
   }
 
   @Test

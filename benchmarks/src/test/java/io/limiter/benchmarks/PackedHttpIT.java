@@ -35,10 +35,10 @@ class PackedHttpIT {
 
   @Test
   void httpComparesTheRoutesThatAreGiven() throws Exception {
-    String report = report("http", "--routes", "/floor,/hot", "--connections", "2");
+    String report = report("http", "--routes", "/floor,/first,/replayed", "--connections", "2");
     assertThat(report)
         .contains("### HTTP, routes in turn", "with 2 connections")
-        .contains("| `/plain` | 1.00 |", "| `/floor` | ", "| `/hot` | ")
+        .contains("| `/plain` | 1.00 |", "| `/floor` | ", "| `/first` | ", "| `/replayed` | ")
         .doesNotContain("### HTTP, as fast as it goes");
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.demo;
 
+import io.limiter.idempotency.Idempotent;
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -25,7 +26,9 @@ class CheckoutController {
     return HttpResponse.created(Map.of("paid", true));
   }
 
+  /** Runs once for each Idempotency-Key; a repetition receives the same payment. */
   @Post("/payment")
+  @Idempotent
   @RateRule(count = 100, time = 10)
   HttpResponse<Map<String, Object>> pay(@Body Map<String, Object> cart) {
     return HttpResponse.created(Map.of("payment", UUID.randomUUID().toString()));

@@ -9,18 +9,21 @@ import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The program of examples/idempotency: servers without keys do not pass. */
+/** The program of examples/idempotency: the demo passes, and servers without keys do not. */
 class ConformanceTest {
 
   private static final Path PROGRAM = Path.of("..", "examples", "idempotency", "Conformance.java");
+  private static final Path PAGE = Path.of("..", "docs", "idempotency.md");
 
   /** The login of ann, whose keys are not those of her address. */
   private static final String ANN = "Authorization: Basic YW5uOmFubg==";
@@ -49,6 +52,26 @@ class ConformanceTest {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     String output = new String(process.getInputStream().readAllBytes(), UTF_8);
     return new Run(process.waitFor(), output);
+  }
+
+  @Test
+  void theDemoPassesAllVectorsOfThePage() throws Exception {
+    List<String> vectors =
+        Pattern.compile("(?m)^\\| `([a-z-]+)` \\|")
+            .matcher(Files.readString(PAGE))
+            .results()
+            .map(match -> match.group(1))
+            .toList();
+    for (Map<String, Object> settings :
+        List.<Map<String, Object>>of(Map.of(), Map.of("limiter.denial.body", "problem"))) {
+      try (Demo demo = new Demo(Demo.newService(), settings)) {
+        String uri = "http://127.0.0.1:%s/checkout/payment".formatted(demo.port());
+        Run run = settings.isEmpty() ? run(uri, "--as", ANN) : run(uri, "--as", ANN, "--problem");
+
+        assertThat(run.of("passed")).as(run.output()).isEqualTo(vectors).hasSize(15);
+        assertThat(run.exit()).isZero();
+      }
+    }
   }
 
   @Test

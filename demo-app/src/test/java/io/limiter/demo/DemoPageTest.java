@@ -375,6 +375,9 @@ class DemoPageTest {
     }
     assertThat(demo.post("/via/problem/orders", "{\"item\":\"tea\"}").statusCode()).isEqualTo(201);
     assertThat(demo.post("/via/problem/orders", "{\"item\":\"tea\"}").statusCode()).isEqualTo(409);
+    String key = "Idempotency-Key";
+    String payment = demo.post("/via/problem/checkout/payment", "{}", key, "one").body();
+    assertThat(demo.post("/checkout/payment", "{}", key, "one").body()).isEqualTo(payment);
   }
 
   @Test

@@ -85,6 +85,16 @@ class DemoTest {
   }
 
   @Test
+  void aRepetitionReceivesTheSamePayment() {
+    HttpResponse<String> first = demo.post("/checkout/payment", "{}", "Idempotency-Key", "one");
+    HttpResponse<String> again = demo.post("/checkout/payment", "{}", "Idempotency-Key", "one");
+    assertThat(first.statusCode()).isEqualTo(201);
+    assertThat(again.statusCode()).isEqualTo(201);
+    assertThat(again.body()).isEqualTo(first.body());
+    assertThat(again.headers().firstValue("Idempotency-Replayed")).hasValue("true");
+  }
+
+  @Test
   void aCheckoutIsAcceptedOnceUnlessItFailed() {
     assertThat(demo.post("/checkout", "{\"fail\":true}").statusCode()).isEqualTo(500);
     assertThat(demo.post("/checkout", "{\"fail\":true}").statusCode()).isEqualTo(500);

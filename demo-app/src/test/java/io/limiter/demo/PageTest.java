@@ -171,6 +171,39 @@ class PageTest {
     }
   }
 
+  /** Each press shows the answer; the limit has lost a unit for each payment. */
+  @Test
+  void aPaymentIsRepeatedByItsKey() {
+    String card = card("payment");
+    browser.click(card + "button[data-action='once']");
+    String first = awaitAnswer(card, "201");
+    assertThat(first).contains("Idempotency-Key: ").doesNotContain("Idempotency-Replayed");
+
+    browser.click(card + "button[data-action='repeat']");
+    String again = awaitAnswer(card, "Idempotency-Replayed: true");
+    assertThat(again).contains("201");
+    assertThat(body(again)).isEqualTo(body(first)).contains("\"payment\": ");
+
+    browser.click(card + "button[data-action='change']");
+    assertThat(awaitAnswer(card, "422")).contains("was used for another request");
+
+    browser.click(card + "button[data-action='repeat']");
+    assertThat(body(awaitAnswer(card, "Idempotency-Replayed: true"))).isEqualTo(body(first));
+    awaitCounts(card, "admitted 1");
+
+    browser.click(card + "button[data-action='once']");
+    awaitCounts(card, "admitted 2");
+  }
+
+  private static String awaitAnswer(String card, String part) {
+    browser.await(part, () -> browser.text(card + "[data-raw]").contains(part));
+    return browser.text(card + "[data-raw]");
+  }
+
+  private static String body(String answer) {
+    return answer.substring(answer.lastIndexOf("\n\n"));
+  }
+
   @Test
   void theCountdownEndsInAnAdmittedCall() {
     browser.click(card("reports") + "button[data-action='burst']");

@@ -41,6 +41,12 @@ class DocsIT {
   private static final Path OWN_ALGORITHM =
       ROOT.resolve("limiter-core/src/test/java/io/limiter/core/FadingCounter.java");
 
+  /** Tested where the module is: what it answers, and its settings. */
+  private static final Path KEYS =
+      ROOT.resolve("limiter-idempotency/src/test/java/io/limiter/idempotency/docs");
+
+  private static final String PAGE_OF_KEYS = "idempotency-keys.md:";
+
   /** Those of the test kit, which are a user's. */
   private static final Path KIT = ROOT.resolve("limiter-test/src/test/java");
 
@@ -64,7 +70,7 @@ class DocsIT {
 
   @TestFactory
   Stream<DynamicTest> javaIsCompiled() throws IOException {
-    DocumentedSources sources = new DocumentedSources(EXAMPLES, OWN_ALGORITHM, KIT);
+    DocumentedSources sources = new DocumentedSources(EXAMPLES, OWN_ALGORITHM, KEYS, KIT);
     return snippets("java")
         .map(
             snippet ->
@@ -107,7 +113,8 @@ class DocsIT {
 
   private static Map<String, String> packagesOfPublicTypes() throws IOException {
     Map<String, String> packages = new HashMap<>();
-    for (String module : List.of("limiter-core", "limiter-micronaut", "limiter-test")) {
+    for (String module :
+        List.of("limiter-core", "limiter-micronaut", "limiter-idempotency", "limiter-test")) {
       String name = "";
       for (String line : Files.readAllLines(ROOT.resolve("docs/api/" + module + ".txt"))) {
         Matcher type = DECLARED_TYPE.matcher(line);
@@ -125,6 +132,7 @@ class DocsIT {
   @TestFactory
   Stream<DynamicTest> aServiceStartsWithTheConfiguration() throws IOException {
     return snippets("yaml")
+        .filter(DocsIT::isOfThisModule)
         .map(snippet -> DynamicTest.dynamicTest(snippet.where(), () -> server(snippet)));
   }
 
@@ -132,6 +140,7 @@ class DocsIT {
   @TestFactory
   Stream<DynamicTest> answersAreAsShown() throws IOException {
     return snippets("http")
+        .filter(DocsIT::isOfThisModule)
         .map(snippet -> DynamicTest.dynamicTest(snippet.where(), () -> exchange(snippet)));
   }
 
@@ -175,6 +184,10 @@ class DocsIT {
     assertThat(exchange.answers(answer.body()))
         .as("%s is answered\n%s\nwhere the page has\n%s", call, answer.body(), exchange.answer())
         .isTrue();
+  }
+
+  private static boolean isOfThisModule(Snippet snippet) {
+    return !snippet.where().startsWith(PAGE_OF_KEYS);
   }
 
   private static DocsServer server(Snippet snippet) {

@@ -32,7 +32,8 @@ class NamedTestsTest {
   /** Of all classes of this name: empty if there is none. */
   private static String source(String type) throws IOException {
     StringBuilder text = new StringBuilder();
-    for (String module : List.of("limiter-core", "limiter-micronaut", "demo-app")) {
+    for (String module :
+        List.of("limiter-core", "limiter-micronaut", "limiter-idempotency", "demo-app")) {
       try (Stream<Path> files = Files.walk(ROOT.resolve(module).resolve("src/test/java"))) {
         for (Path file : files.filter(path -> path.endsWith(type + ".java")).toList()) {
           text.append(Files.readString(file));

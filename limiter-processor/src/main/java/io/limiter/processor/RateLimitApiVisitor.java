@@ -12,8 +12,10 @@ import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.plan.PolicyPlan;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.AnnotationClassValue;
+import io.micronaut.core.annotation.AnnotationMetadata;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.http.annotation.Header;
 import io.micronaut.http.annotation.HttpMethodMapping;
 import io.micronaut.inject.ast.MethodElement;
 import io.micronaut.inject.visitor.TypeElementVisitor;
@@ -24,6 +26,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -31,9 +34,9 @@ import java.util.WeakHashMap;
 import java.util.stream.Stream;
 
 /**
- * Adds the denials of limited routes to the API that micronaut-openapi documents: responses, header
- * fields, and the rules as an extension. They are as annotated; configuration may change them. It
- * does nothing without swagger's annotations on the class path.
+ * Adds the denials of limited and idempotent routes to the API that micronaut-openapi documents:
+ * responses, header fields, and the rules as an extension. They are as annotated; configuration may
+ * change them. It does nothing without swagger's annotations on the class path.
  *
  * <p>They are written as members of {@code @Operation}: micronaut-openapi leaves the usual response
  * out of a method that has an {@code @ApiResponse} of its own.
@@ -56,12 +59,16 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
   private static final String CONTENT = SWAGGER + "media.Content";
   private static final String RULES = SWAGGER + "extensions.Extension";
   private static final String RULE = SWAGGER + "extensions.ExtensionProperty";
+  private static final String PARAMETER = SWAGGER + "Parameter";
   private static final String BODY = "io.micronaut.http.hateoas.JsonError";
+  private static final String KEY = "Idempotency-Key";
+  private static final int MAX_KEY = 255;
 
   private static final String NAME = "name";
   private static final String DESCRIPTION = "description";
   private static final String RESPONSES = "responses";
   private static final String EXTENSIONS = "extensions";
+  private static final String PARAMETERS = "parameters";
   private static final String STATUS = "responseCode";
 
   /** One for each compilation: a build tool uses one visitor for many, some at the same time. */
@@ -88,20 +95,30 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
   public void visitMethod(MethodElement method, VisitorContext context) {
     if (method.isStatic()
         || !method.hasStereotype(HttpMethodMapping.class)
-        || !(method.hasStereotype(Limited.class)
-            || method.getOwningType().hasStereotype(Limited.class))
+        || !(has(method, Limited.class.getName()) || has(method, IdempotentVisitor.ANNOTATION))
         || CompilerOptions.isOff(CompilerOptions.OPENAPI, context)
         || context.getClassElement(OPERATION).isEmpty()) {
       return;
     }
-    checks
-        .computeIfAbsent(context, any -> new CompileTimeCheck())
-        .check(new SourceMethod(method.getOwningType(), method))
-        .plan()
-        .ifPresent(plan -> document(method, plan));
+    Optional<LimitPlan> plan =
+        has(method, Limited.class.getName())
+            ? checks
+                .computeIfAbsent(context, any -> new CompileTimeCheck())
+                .check(new SourceMethod(method.getOwningType(), method))
+                .plan()
+            : Optional.empty();
+    Optional<Keys> keys = Keys.of(method);
+    if (plan.isPresent() || keys.isPresent()) {
+      document(method, plan, keys);
+    }
   }
 
-  private static void document(MethodElement method, LimitPlan plan) {
+  private static boolean has(MethodElement method, String annotation) {
+    return method.hasStereotype(annotation) || method.getOwningType().hasStereotype(annotation);
+  }
+
+  private static void document(
+      MethodElement method, Optional<LimitPlan> plan, Optional<Keys> keys) {
     Optional<AnnotationValue<java.lang.annotation.Annotation>> operation =
         method.findAnnotation(OPERATION);
     List<AnnotationValue<?>> responses = new ArrayList<>(written(operation, RESPONSES));
@@ -110,21 +127,46 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
     Stream.of(method, method.getOwningType())
         .flatMap(element -> element.getAnnotationValuesByName(RESPONSE).stream())
         .forEach(each -> each.stringValue(STATUS).ifPresent(documented::add));
-    denials(plan)
-        .forEach(
-            (status, reason) -> {
-              if (documented.add(status)) {
-                responses.add(response(status, reason, !plan.charges().isEmpty()));
-              }
-            });
+    Map<String, String> reasons = plan.map(RateLimitApiVisitor::denials).orElseGet(TreeMap::new);
+    keys.ifPresent(known -> known.addReasons(reasons));
+    boolean counted = plan.filter(limits -> !limits.charges().isEmpty()).isPresent();
+    reasons.forEach(
+        (status, reason) -> {
+          if (documented.add(status)) {
+            responses.add(response(status, reason, counted));
+          }
+        });
     List<AnnotationValue<?>> extensions = new ArrayList<>(written(operation, EXTENSIONS));
-    extensions.add(rules(plan));
+    plan.ifPresent(limits -> extensions.add(rules(limits)));
+    List<AnnotationValue<?>> parameters = new ArrayList<>(written(operation, PARAMETERS));
+    keys.filter(known -> !documentsKey(method, parameters))
+        .ifPresent(known -> parameters.add(known.parameter()));
     method.annotate(
         OPERATION,
-        builder ->
-            builder
-                .member(RESPONSES, responses.toArray(AnnotationValue<?>[]::new))
-                .member(EXTENSIONS, extensions.toArray(AnnotationValue<?>[]::new)));
+        builder -> {
+          builder.member(RESPONSES, responses.toArray(AnnotationValue<?>[]::new));
+          if (!extensions.isEmpty()) {
+            builder.member(EXTENSIONS, extensions.toArray(AnnotationValue<?>[]::new));
+          }
+          if (!parameters.isEmpty()) {
+            builder.member(PARAMETERS, parameters.toArray(AnnotationValue<?>[]::new));
+          }
+        });
+  }
+
+  /** Whether the application documents the header, or takes it as a parameter. */
+  private static boolean documentsKey(MethodElement method, List<AnnotationValue<?>> parameters) {
+    return Stream.of(
+            parameters.stream().map(each -> each.stringValue(NAME)),
+            method.getAnnotationValuesByName(PARAMETER).stream()
+                .map(each -> each.stringValue(NAME)),
+            Stream.of(method.getParameters())
+                .map(each -> each.getAnnotation(Header.class))
+                .filter(Objects::nonNull)
+                .map(each -> each.stringValue().or(() -> each.stringValue(NAME))))
+        .flatMap(names -> names)
+        .flatMap(Optional::stream)
+        .anyMatch(KEY::equalsIgnoreCase);
   }
 
   private static List<? extends AnnotationValue<?>> written(
@@ -244,5 +286,74 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
         .member(NAME, EXTENSION)
         .member("properties", properties)
         .build();
+  }
+
+  /**
+   * The {@code Idempotency-Key} of a route.
+   *
+   * @param required whether a request needs one
+   * @param retain for how long a response is kept, as written; empty if it is not
+   */
+  private record Keys(boolean required, String retain) {
+
+    static Optional<Keys> of(MethodElement method) {
+      return Stream.<AnnotationMetadata>of(
+              method.getMethodAnnotationMetadata(), method.getOwningType())
+          .filter(place -> place.hasStereotype(IdempotentVisitor.ANNOTATION))
+          .findFirst()
+          .map(
+              place ->
+                  Optional.ofNullable(place.getAnnotation(IdempotentVisitor.ANNOTATION))
+                      .map(
+                          written ->
+                              new Keys(
+                                  written.booleanValue("required").orElse(true),
+                                  IdempotentVisitor.retain(written)))
+                      .orElseThrow());
+    }
+
+    String words() {
+      return retain.isEmpty()
+          ? "The request runs once for each key of a caller: a repetition is denied with 409 for 24h"
+          : "The request runs once for each key of a caller: a repetition receives the first response, which is kept for %s, as annotated"
+              .formatted(retain);
+    }
+
+    void addReasons(Map<String, String> reasons) {
+      add(
+          reasons,
+          "400",
+          required
+              ? "The Idempotency-Key is missing, invalid, or of no known caller"
+              : "The Idempotency-Key is invalid, or of no known caller");
+      add(
+          reasons,
+          "409",
+          retain.isEmpty()
+              ? "The Idempotency-Key was used, or its first request still runs"
+              : "The first request with the Idempotency-Key still runs, or its response was not kept");
+      add(reasons, "422", "The Idempotency-Key was used for another request");
+      add(reasons, "503", "The service cannot look for the Idempotency-Key now");
+    }
+
+    private static void add(Map<String, String> reasons, String status, String reason) {
+      reasons.merge(status, reason, (limited, own) -> limited + ". " + own);
+    }
+
+    AnnotationValue<?> parameter() {
+      return AnnotationValue.builder(PARAMETER)
+          .member(NAME, KEY)
+          .member("in", "HEADER")
+          .member("required", required)
+          .member(DESCRIPTION, words())
+          .member(
+              "schema",
+              AnnotationValue.builder(SCHEMA)
+                  .member("type", "string")
+                  .member("minLength", 1)
+                  .member("maxLength", MAX_KEY)
+                  .build())
+          .build();
+    }
   }
 }

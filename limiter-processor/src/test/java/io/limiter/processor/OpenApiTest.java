@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -154,6 +155,81 @@ class OpenApiTest {
                 .formatted(members));
     assertThat(in(operation, "x-rate-limits"))
         .containsOnly(Map.entry("2-per-1s", "2 calls in 1 s for " + words + ", as annotated"));
+  }
+
+  @Test
+  void aKeyIsAHeaderWithItsDenials() throws IOException {
+    Map<String, Object> operation =
+        operation(
+            "post",
+            """
+            @Post("/payments")
+            @io.limiter.idempotency.Idempotent(retain = "48h")
+            String pay(@Body Order order) { return ""; }
+            """);
+    assertThat(operation).doesNotContainKey("x-rate-limits");
+    assertThat(key(operation))
+        .containsEntry("in", "header")
+        .containsEntry("required", true)
+        .containsEntry("schema", Map.of("type", "string", "minLength", 1, "maxLength", 255))
+        .containsEntry(
+            "description",
+            "The request runs once for each key of a caller: a repetition receives the first response, which is kept for 48h, as annotated");
+    Map<String, Object> responses = in(operation, "responses");
+    assertThat(responses).containsOnlyKeys("200", "400", "409", "422", "503");
+    assertThat(in(responses, "422"))
+        .containsEntry("description", "The Idempotency-Key was used for another request")
+        .doesNotContainKey("headers");
+    assertThat(operation).containsKey("requestBody");
+  }
+
+  @Test
+  void aKeyMayBeOptionalAndItsRouteLimited() throws IOException {
+    Map<String, Object> operation =
+        operation(
+            "post",
+            """
+            @Post("/limited-payments")
+            @io.limiter.idempotency.Idempotent(retain = "", required = false)
+            @RateRule(count = 10, time = 60)
+            @PreventDuplicate(within = 10)
+            String pay(@QueryValue int number, @Body Order order) { return ""; }
+            """);
+    assertThat(key(operation))
+        .doesNotContainEntry("required", true)
+        .containsEntry(
+            "description",
+            "The request runs once for each key of a caller: a repetition is denied with 409 for 24h");
+    assertThat((List<?>) operation.get("parameters")).hasSize(2);
+    Map<String, Object> responses = in(operation, "responses");
+    assertThat(responses).containsOnlyKeys("200", "400", "409", "422", "429", "503");
+    assertThat(in(responses, "409"))
+        .containsEntry(
+            "description",
+            "The request repeats an accepted submission. The Idempotency-Key was used, or its first request still runs");
+    assertThat(in(operation, "x-rate-limits")).containsOnlyKeys("10-per-60s", "duplicates");
+  }
+
+  @Test
+  void aHeaderThatTheRouteTakesItselfIsNotAddedAgain() throws IOException {
+    Map<String, Object> operation =
+        operation(
+            "post",
+            """
+            @Post("/own-header")
+            @io.limiter.idempotency.Idempotent
+            String pay(@Header("idempotency-key") String key, @Body Order order) { return ""; }
+            """);
+    assertThat((List<?>) operation.get("parameters")).hasSize(1);
+  }
+
+  @SuppressWarnings("unchecked") // a document of mappings
+  private static Map<String, Object> key(Map<String, Object> operation) {
+    return ((List<Map<String, Object>>) operation.get("parameters"))
+        .stream()
+            .filter(parameter -> parameter.get("name").equals("Idempotency-Key"))
+            .findFirst()
+            .orElseThrow();
   }
 
   @Test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.benchmarks.server;
 
+import io.limiter.idempotency.Idempotent;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
@@ -56,6 +57,26 @@ class LimitedController {
       lease = "100ms",
       rules = @RateRule(count = 1_000_000_000, time = 60, algorithm = Algorithm.FIXED_WINDOW))
   String hotLeased() {
+    return OK;
+  }
+
+  /** The rule of {@code /hot}, and an answer that is kept: each request has a key of its own. */
+  @Get("/first")
+  @Idempotent(header = Keys.OWNER, retain = "1h")
+  @RateLimiter(
+      limitType = LimitType.GLOBAL,
+      rules = @RateRule(count = 1_000_000_000, time = 60, algorithm = Algorithm.FIXED_WINDOW))
+  String first() {
+    return OK;
+  }
+
+  /** The same with one key: but for the first request, the answer is repeated. */
+  @Get("/replayed")
+  @Idempotent(header = Keys.OWNER, retain = "1h")
+  @RateLimiter(
+      limitType = LimitType.GLOBAL,
+      rules = @RateRule(count = 1_000_000_000, time = 60, algorithm = Algorithm.FIXED_WINDOW))
+  String replayed() {
     return OK;
   }
 

@@ -104,6 +104,20 @@ class BenchmarkServiceTest {
     }
   }
 
+  @Test
+  void aFirstRequestHasAKeyOfItsOwnAndTheOthersShareOne() throws Exception {
+    String replayed = "Idempotency-Replayed";
+    for (int i = 0; i < 3; i++) {
+      HttpResponse<String> first = get(shared, "/first");
+      assertThat(first.body()).isEqualTo("ok");
+      assertThat(limit(first)).isPresent();
+      assertThat(first.headers().firstValue(replayed)).isEmpty();
+      HttpResponse<String> again = get(shared, "/replayed");
+      assertThat(again.body()).isEqualTo("ok");
+      assertThat(again.headers().firstValue(replayed).isPresent()).isEqualTo(i > 0);
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"/denied", "/denied-uncached"})
   void allButTheFirstAreDeniedInFull(String path) throws Exception {

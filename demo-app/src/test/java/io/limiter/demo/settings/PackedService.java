@@ -233,6 +233,13 @@ final class PackedService implements AutoCloseable {
             .POST(BodyPublishers.ofString(json)));
   }
 
+  /** A payment with this key, of a caller who is not logged in. */
+  Answer pay(String key) {
+    return send(
+        request("/checkout/payment", "Idempotency-Key", key, "Content-Type", "application/json")
+            .POST(BodyPublishers.ofString("{}")));
+  }
+
   /** The statuses of several calls from one new address. */
   String statuses(int calls, String path, String... headers) {
     String from = stranger();

@@ -411,6 +411,37 @@ final class SettingsTable {
     bound(kind, "limiter.client.max-servers", 4321, "4321");
     bound(kind, "limiter.client.max-wait", "1234ms", "PT1.234S");
     bound(kind, "limiter.client.max-waiters", 4322, "4322");
+    String key = "YW4gZXhhbXBsZSBrZXkhIQ==";
+    String idempotency = "limiter.idempotency.";
+    base(kind, idempotency + "encryption.keys", Map.of("usual", key, "other", key));
+    base(kind, idempotency + "encryption.current", "usual");
+    bound(kind, idempotency + "encryption.current", "other", "other");
+    row(
+        kind,
+        idempotency + "encryption.keys.tried",
+        key,
+        s -> s.get("/beans").body().contains("tried=") ? "bound" : "not bound",
+        "bound",
+        "not bound");
+    row(
+        kind,
+        idempotency + "anonymous-by-address",
+        false,
+        s -> "" + s.pay("a" + s.stranger()).status(),
+        "400",
+        "201");
+    bound(kind, idempotency + "client-methods", List.of("PUT"), "PUT");
+    bound(kind, idempotency + "longest-run", "61m", "PT1H1M");
+    bound(kind, idempotency + "max-answer", 4323, "4323");
+    bound(kind, idempotency + "max-body", 4324, "4324");
+    bound(kind, idempotency + "max-bytes", 4325, "4325");
+    bound(kind, idempotency + "max-bytes-in-redis", 4326, "4326");
+    bound(kind, idempotency + "max-bytes-of-subject", 4327, "4327");
+    bound(kind, idempotency + "max-entries", 4328, "4328");
+    bound(kind, idempotency + "max-pending-bytes", 4329, "4329");
+    bound(kind, idempotency + "max-waiting", 4330, "4330");
+    bound(kind, idempotency + "max-waiting-of-subject", 4331, "4331");
+    bound(kind, idempotency + "without-headers", List.of("X-Kept"), "x-kept");
     denial("banned-code", "b1", s -> code(last(s, 3, "/t/banned")), "banned");
     denial(
         "banned-message",
@@ -621,6 +652,12 @@ final class SettingsTable {
             whileAway(it -> last(it, 1, "/t/" + policy).status() < 500 ? "local" : "deny").at(s),
         "deny",
         "local");
+    away(
+        "limiter.idempotency.fallback",
+        "local",
+        s -> "" + s.pay("a" + s.stranger()).status(),
+        "201",
+        "503");
     away("limiter.fallback", "allow", s -> s.statuses(3, "/t/one"), "200 200 200", "200 429 429");
     away(
         "limiter.denial.unavailable-code",
@@ -720,6 +757,13 @@ final class SettingsTable {
         "application/problem+json",
         "application/json");
     base(Kind.GATE, "limiter.denial.body", "problem");
+    row(
+        Kind.GATE,
+        "limiter.idempotency.problem-type",
+        "/docs/keys",
+        s -> s.post("/checkout/payment", "{}").body().contains("/docs/keys") ? "own" : "draft",
+        "own",
+        "draft");
     row(
         Kind.GATE,
         "limiter.denial.numbers",

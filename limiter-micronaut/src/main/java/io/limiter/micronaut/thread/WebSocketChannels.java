@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * no such handlers, and Micronaut has no WebSockets over HTTP/2.
  */
 @Singleton
-@Requires(classes = NettyServerCustomizer.class)
+@Requires(classes = {NettyServerCustomizer.class, ServerWebSocket.class})
 final class WebSocketChannels implements BeanCreatedEventListener<NettyServerCustomizer.Registry> {
 
   private static final String HANDLER = "limiter-websocket-channel";
