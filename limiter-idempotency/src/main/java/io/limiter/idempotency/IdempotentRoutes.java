@@ -319,6 +319,13 @@ final class IdempotentRoutes
     return null;
   }
 
+  /** What holds for the keys of a route; empty if there is none of this name, as in meters. */
+  Optional<Terms> named(String scope) {
+    return Stream.concat(annotated.values().stream(), byPath.stream().map(ByPath::terms))
+        .filter(terms -> terms.scope().equals(scope))
+        .findFirst();
+  }
+
   /** What holds for a method that is called; null if it is no annotated route. */
   @Nullable Terms of(ExecutableMethod<?, ?> method) {
     return annotated.get(PlanRegistry.unnamed(method));

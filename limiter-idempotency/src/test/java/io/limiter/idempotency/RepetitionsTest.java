@@ -296,8 +296,8 @@ class RepetitionsTest {
   private static Map<String, Object> settings() {
     Map<String, Object> settings = new HashMap<>(Sources.yaml(SETTINGS));
     settings.put("micronaut.metrics.enabled", true);
-    settings.put("endpoints.limits.enabled", true);
-    settings.put("endpoints.limits.sensitive", false);
+    settings.put("endpoints.idempotency.enabled", true);
+    settings.put("endpoints.idempotency.sensitive", false);
     return settings;
   }
 
@@ -579,5 +579,31 @@ class RepetitionsTest {
             "multipart/form-data; boundary=a");
     assertThat(answer.statusCode()).isEqualTo(415);
     assertThat(runs().count).hasValue(0);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "routed, /replay/routed",
+    "plain, io.limiter.idempotency.RepetitionsTest$Routes.plain()"
+  })
+  void aSubmissionCanBeForgotten(String path, String route) {
+    String key = newKey();
+    String first = post(path, key).body();
+    assertThat(forget(route, "\"address\": \"192.0.2.1\"", key)).isEqualTo(200);
+    assertThat(post(path, key).body()).as("another caller's").isEqualTo(first);
+    assertThat(forget(route, "\"address\": \"127.0.0.1\"", key)).isEqualTo(200);
+    assertThat(post(path, key).body()).isNotEqualTo(first);
+    assertThat(runs().count).hasValue(2);
+    assertThat(forget("none", "\"owner\": \"ada\"", key)).isEqualTo(404);
+    assertThat(forget(route, "\"owner\": null", key)).isEqualTo(400);
+    assertThat(forget(route, "\"address\": \"nowhere\"", key)).isEqualTo(400);
+  }
+
+  private int forget(String route, String caller, String key) {
+    return server
+        .post(
+            "/idempotency",
+            "{\"route\": \"%s\", %s, \"key\": \"%s\"}".formatted(route, caller, key))
+        .statusCode();
   }
 }
