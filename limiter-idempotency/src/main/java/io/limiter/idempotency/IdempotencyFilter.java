@@ -36,6 +36,7 @@ import io.micronaut.http.body.CloseableByteBody;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.filter.ConditionalFilter;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -77,6 +78,9 @@ final class IdempotencyFilter
   private static final String RETRY_AFTER = "1";
 
   private static final byte[] TOO_LARGE = {};
+
+  /** The longest body of a request that is held while the request waits, in bytes. */
+  private static final int MAX_HELD = 2_048;
 
   private final IdempotentRoutes routes;
   private final IdempotencyConfiguration settings;
@@ -211,8 +215,54 @@ final class IdempotencyFilter
     return onThread(
         request,
         call,
-        submissions.claim(call.request(), call.terms().maxWait()),
-        attempt -> found(request, call, attempt));
+        submissions.claim(call.request(), Duration.ZERO),
+        attempt ->
+            attempt.found().kind() == Found.Kind.RUNNING && !call.terms().maxWait().isZero()
+                ? await(request, call, attempt.found())
+                : found(request, call, attempt));
+  }
+
+  /**
+   * Waits for the end of another request. What the server has read of a longer body would be held
+   * meanwhile, so that is read and dropped before; such a request does not run if the key is free
+   * afterwards.
+   */
+  private CompletionStage<Optional<MutableHttpResponse<?>>> await(
+      HttpRequest<?> request, KeyedRequest call, Found running) {
+    long length =
+        request.getHeaders().contains(HttpHeaders.TRANSFER_ENCODING)
+            ? Long.MAX_VALUE
+            : Math.max(0, request.getContentLength());
+    if (length <= MAX_HELD) {
+      return onThread(
+          request,
+          call,
+          submissions.claim(call.request(), call.terms().maxWait()),
+          attempt -> found(request, call, attempt));
+    }
+    return digest(request, call, false)
+        .thenCompose(
+            digest ->
+                digest == TOO_LARGE || running.differsFrom(digest)
+                    ? different(request, call)
+                    : onThread(
+                        request,
+                        call,
+                        submissions.claim(call.request(), call.terms().maxWait()),
+                        attempt -> awaited(request, call, attempt, digest)));
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> awaited(
+      HttpRequest<?> request, KeyedRequest call, Attempt attempt, byte[] digest) {
+    if (attempt.held() != null) {
+      attempt.held().abandon();
+      return inUse(request, call);
+    }
+    return switch (attempt.found().kind()) {
+      case RUNNING -> inUse(request, call);
+      case DIFFERENT -> different(request, call);
+      default -> repeat(request, call, attempt.found(), digest);
+    };
   }
 
   /**
@@ -276,21 +326,20 @@ final class IdempotencyFilter
     Found found = attempt.found();
     return switch (found.kind()) {
       case DIFFERENT -> different(request, call);
-      case RUNNING -> {
-        report(call, Result.RUNNING);
-        MutableHttpResponse<?> inUse =
-            rejections.reject(request, HttpStatus.CONFLICT, "idempotency_key_in_use");
-        yield CompletableFuture.completedFuture(
-            Optional.of(inUse.header(HttpHeaders.RETRY_AFTER, RETRY_AFTER)));
-      }
+      case RUNNING -> inUse(request, call);
       default ->
-          digest(request, call, false)
-              .thenCompose(
-                  digest ->
-                      digest == TOO_LARGE || found.differsFrom(digest)
-                          ? different(request, call)
-                          : repeat(request, call, found));
+          digest(request, call, false).thenCompose(digest -> repeat(request, call, found, digest));
     };
+  }
+
+  private CompletionStage<Optional<MutableHttpResponse<?>>> inUse(
+      HttpRequest<?> request, KeyedRequest call) {
+    report(call, Result.RUNNING);
+    return CompletableFuture.completedFuture(
+        Optional.of(
+            rejections
+                .reject(request, HttpStatus.CONFLICT, "idempotency_key_in_use")
+                .header(HttpHeaders.RETRY_AFTER, RETRY_AFTER)));
   }
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> different(
@@ -300,7 +349,10 @@ final class IdempotencyFilter
   }
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> repeat(
-      HttpRequest<?> request, KeyedRequest call, Found found) {
+      HttpRequest<?> request, KeyedRequest call, Found found, byte[] digest) {
+    if (digest == TOO_LARGE || found.differsFrom(digest)) {
+      return different(request, call);
+    }
     if (found.kind() == Found.Kind.ANSWERED) {
       Optional<StoredAnswer> stored =
           submissions.open(call.request().key(), found.answer()).flatMap(StoredAnswer::read);

@@ -19,6 +19,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
@@ -78,10 +79,11 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
         case COMPLETION_STAGE -> method.handleResult(stage(call, method));
         case PUBLISHER -> {
           Mono<Object> mono = mono(call, method);
-          // Micronaut would replace the context of its subscribers by that of this call.
-          yield context.getReturnType().getType().isInstance(mono)
+          Class<?> type = context.getReturnType().getType();
+          // As they are: Micronaut would replace the context of their subscribers by this call's.
+          yield type.isInstance(mono)
               ? mono
-              : method.handleResult(mono);
+              : type.isAssignableFrom(Flux.class) ? mono.flux() : method.handleResult(mono);
         }
       };
     } catch (Exception failure) {

@@ -2,6 +2,7 @@
 package io.limiter.micronaut.http;
 
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.async.publisher.Publishers;
 import io.micronaut.core.io.Writable;
 import io.micronaut.core.io.buffer.ByteBuffer;
 import io.micronaut.core.type.Argument;
@@ -148,7 +149,9 @@ public final class EncodedBody<T> implements ResponseBodyWriter<T> {
       HttpRequest<?> request,
       MutableHttpResponse<?> response,
       Optional<MessageBodyHandlerRegistry> writers) {
-    return encode(request, response, writers, true, null) == Encoding.FAILED
+    Object body = response.body();
+    return (body != null && Publishers.isConvertibleToPublisher(body))
+            || encode(request, response, writers, true, null) == Encoding.FAILED
         ? Optional.empty()
         : bytes(request, response);
   }

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.idempotency;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.core.annotation.Introspected;
+import io.micronaut.core.async.annotation.SingleResult;
+import io.micronaut.core.io.Writable;
+import io.micronaut.http.HttpResponse;
+import io.micronaut.http.HttpStatus;
+import io.micronaut.http.MediaType;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Post;
+import io.micronaut.http.annotation.Status;
+import io.micronaut.http.server.types.files.StreamedFile;
+import jakarta.inject.Singleton;
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** Every kind of result in every wrapper: repeated, refused as done, or refused at the start. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ResultsTest {
+
+  private static final String SPEC = "ResultsTest";
+
+  @Singleton
+  @Requires(property = "spec.name", value = SPEC)
+  static class Runs {
+    final AtomicInteger count = new AtomicInteger();
+  }
+
+  @Introspected
+  record Item(int run) {}
+
+  @Controller("/results")
+  @Idempotent
+  @Requires(property = "spec.name", value = SPEC)
+  static class Routes {
+
+    private final Runs runs;
+
+    Routes(Runs runs) {
+      this.runs = runs;
+    }
+
+    private Item item() {
+      return new Item(runs.count.incrementAndGet());
+    }
+
+    @Post("/value")
+    Item value() {
+      return item();
+    }
+
+    @Post("/list")
+    List<Item> list() {
+      return List.of(item());
+    }
+
+    @Post("/full")
+    Optional<Item> full() {
+      return Optional.of(item());
+    }
+
+    @Post("/empty")
+    Optional<Item> empty() {
+      item();
+      return Optional.empty();
+    }
+
+    @Post("/null")
+    @Nullable Item nothing() {
+      item();
+      return null;
+    }
+
+    @Post("/void")
+    void none() {
+      item();
+    }
+
+    @Post("/status")
+    @Status(HttpStatus.ACCEPTED)
+    Item status() {
+      return item();
+    }
+
+    @Post("/response")
+    HttpResponse<Item> response() {
+      return HttpResponse.created(item());
+    }
+
+    @Post("/stage")
+    CompletionStage<Item> stage() {
+      return CompletableFuture.completedFuture(item());
+    }
+
+    @Post("/stage-response")
+    CompletableFuture<HttpResponse<Item>> stageOfResponse() {
+      return CompletableFuture.completedFuture(response());
+    }
+
+    @Post("/mono")
+    Mono<Item> mono() {
+      return Mono.fromSupplier(this::item);
+    }
+
+    @Post("/mono-empty")
+    Mono<Item> monoEmpty() {
+      return Mono.fromRunnable(this::item);
+    }
+
+    @Post("/mono-response")
+    Mono<HttpResponse<Item>> monoOfResponse() {
+      return Mono.fromSupplier(this::response);
+    }
+
+    @Post("/flux-response")
+    Flux<HttpResponse<Item>> fluxOfResponses() {
+      return Flux.defer(() -> Flux.just(response(), HttpResponse.ok()));
+    }
+
+    @Post("/single")
+    @SingleResult
+    Publisher<Item> single() {
+      return mono();
+    }
+
+    @Post("/unknown")
+    HttpResponse<?> unknown() {
+      return HttpResponse.ok(item());
+    }
+
+    @Post("/unknown-stream")
+    HttpResponse<?> unknownStream() {
+      return HttpResponse.ok(Flux.just(item(), new Item(0)));
+    }
+
+    @Post("/unknown-writable")
+    HttpResponse<?> unknownWritable() {
+      Item item = item();
+      return HttpResponse.ok((Writable) out -> out.write("run " + item.run()));
+    }
+
+    @Post("/unknown-file")
+    HttpResponse<?> unknownFile() {
+      byte[] text = ("run " + item().run()).getBytes(StandardCharsets.UTF_8);
+      return HttpResponse.ok(
+          new StreamedFile(new ByteArrayInputStream(text), MediaType.TEXT_PLAIN_TYPE));
+    }
+
+    @Post("/unknown-mono")
+    Mono<HttpResponse<?>> unknownMono() {
+      return Mono.fromSupplier(this::unknownStream);
+    }
+
+    @Post("/throws")
+    Item fails() {
+      throw new IllegalStateException("run " + item());
+    }
+
+    @Post("/stage-throws")
+    CompletionStage<Item> stageFails() {
+      return CompletableFuture.failedFuture(new IllegalStateException("run " + item()));
+    }
+
+    @Post("/mono-throws")
+    Mono<Item> monoFails() {
+      return mono().flatMap(item -> Mono.error(new IllegalStateException("run " + item)));
+    }
+
+    @Post("/cancelled")
+    CompletionStage<Item> cancelled() {
+      item();
+      CompletableFuture<Item> stage = new CompletableFuture<>();
+      stage.cancel(false);
+      return stage;
+    }
+  }
+
+  private IdempotentService server;
+
+  @BeforeAll
+  void start() {
+    server =
+        IdempotentService.start(SPEC, Map.of("limiter.idempotency.anonymous-by-address", true));
+  }
+
+  @AfterAll
+  void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void clear() {
+    server.bean(Runs.class).count.set(0);
+  }
+
+  private java.net.http.HttpResponse<String> post(String route, String key) {
+    return server.post("/results/" + route, "", "Idempotency-Key", key);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "value",
+        "list",
+        "full",
+        "empty",
+        "null",
+        "void",
+        "status",
+        "response",
+        "stage",
+        "stage-response",
+        "mono",
+        "mono-empty",
+        "mono-response",
+        "flux-response",
+        "single",
+        "unknown"
+      })
+  void aValueIsRepeatedByteForByte(String route) {
+    String key = UUID.randomUUID().toString();
+    var first = post(route, key);
+    for (int i = 0; i < 2; i++) {
+      var again = post(route, key);
+      assertThat(again.statusCode()).isEqualTo(first.statusCode()).isLessThan(500);
+      assertThat(again.body()).isEqualTo(first.body());
+      assertThat(again.headers().allValues("Content-Type"))
+          .isEqualTo(first.headers().allValues("Content-Type"));
+      assertThat(again.headers().firstValue("Idempotency-Replayed")).contains("true");
+    }
+    assertThat(server.bean(Runs.class).count).hasValue(1);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "unknown-stream, 200",
+    "unknown-writable, 200",
+    "unknown-file, 200",
+    "unknown-mono, 200",
+    "cancelled, 500"
+  })
+  void whatCannotBeKeptDoesNotRunAgain(String route, int status) {
+    String key = UUID.randomUUID().toString();
+    assertThat(post(route, key).statusCode()).isEqualTo(status);
+    assertThat(post(route, key).statusCode()).isEqualTo(409);
+    assertThat(post(route, key).body()).contains("idempotent_answer_unavailable");
+    assertThat(server.bean(Runs.class).count).hasValue(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"throws", "stage-throws", "mono-throws"})
+  void aFailureFreesTheKey(String route) {
+    String key = UUID.randomUUID().toString();
+    assertThat(post(route, key).statusCode()).isEqualTo(500);
+    assertThat(post(route, key).statusCode()).isEqualTo(500);
+    assertThat(server.bean(Runs.class).count).hasValue(2);
+  }
+
+  // Each of these stops the start.
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "flux")
+  static class OfFlux {
+    @Post
+    @Idempotent
+    Flux<Item> route() {
+      return Flux.empty();
+    }
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "flux-in-response")
+  static class OfFluxInResponse {
+    @Post
+    @Idempotent
+    Mono<HttpResponse<Flux<Item>>> route() {
+      return Mono.empty();
+    }
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "writable")
+  static class OfWritable {
+    @Post
+    @Idempotent
+    HttpResponse<Writable> route() {
+      return HttpResponse.ok();
+    }
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "input")
+  static class OfInput {
+    @Post
+    @Idempotent
+    CompletionStage<InputStream> route() {
+      return CompletableFuture.completedFuture(InputStream.nullInputStream());
+    }
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "future")
+  static class OfFuture {
+    @Post
+    @Idempotent
+    Future<Item> route() {
+      return new CompletableFuture<>();
+    }
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "retain")
+  static class OfRetain {
+    @Post
+    @Idempotent(retain = "500ms")
+    void route() {}
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "claim")
+  static class OfClaim {
+    @Post
+    @Idempotent(claim = "soon")
+    void route() {}
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "status")
+  static class OfStatus {
+    @Post
+    @Idempotent(releaseOn = 500)
+    void route() {}
+  }
+
+  @Singleton
+  @Requires(property = "spec.name", value = "no-route")
+  static class OfBean {
+    @Idempotent
+    void work() {}
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          flux             | ResultsTest$OfFlux.route(): it returns reactor.core.publisher.Flux<
+          flux-in-response | a stream: return its items together
+          writable         | which is produced while it is written and cannot be kept
+          input            | which is produced while it is written and cannot be kept
+          future           | which does not show when the method ends
+          retain           | retain = "500ms": use 1 s to 31622400 s
+          claim            | claim = "soon" is no time: write one such as 30s
+          status           | releaseOn has 500: name statuses from 400 to 499
+          no-route         | it is no route: for other code there is io.limiter.idempotency.IdempotentCalls
+          """)
+  void aMistakeStopsTheStart(String specification, String message) {
+    assertThatThrownBy(() -> IdempotentService.start(specification, Map.of()).close())
+        .hasStackTraceContaining("@Idempotent on ")
+        .hasStackTraceContaining(message);
+  }
+
+  @Controller("/without-replay")
+  @Requires(property = "spec.name", value = "without-replay")
+  static class WithoutReplay {
+    final AtomicInteger runs = new AtomicInteger();
+
+    @Post("/value")
+    @Idempotent(retain = "")
+    String value() {
+      return "run " + runs.incrementAndGet();
+    }
+
+    @Post("/file")
+    @Idempotent(retain = "")
+    StreamedFile file() {
+      return new StreamedFile(
+          new ByteArrayInputStream(
+              ("run " + runs.incrementAndGet()).getBytes(StandardCharsets.UTF_8)),
+          MediaType.TEXT_PLAIN_TYPE);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"value", "file"})
+  void withoutReplayARepetitionIsRefused(String route) {
+    try (IdempotentService service =
+        IdempotentService.start(
+            "without-replay", Map.of("limiter.idempotency.anonymous-by-address", true))) {
+      String path = "/without-replay/" + route;
+      assertThat(service.post(path, "", "Idempotency-Key", "1").body()).isEqualTo("run 1");
+      assertThat(service.post(path, "", "Idempotency-Key", "1").statusCode()).isEqualTo(409);
+      assertThat(service.post(path, "", "Idempotency-Key", "2").body()).isEqualTo("run 2");
+    }
+  }
+}
