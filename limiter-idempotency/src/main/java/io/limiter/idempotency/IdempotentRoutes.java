@@ -5,6 +5,8 @@ import io.limiter.idempotency.IdempotencyConfiguration.RouteSettings;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.definition.ResultKind;
+import io.limiter.micronaut.plan.NamedBeans;
+import io.limiter.micronaut.plan.NamedBeans.FoundBean;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.BeanContext;
@@ -36,6 +38,7 @@ import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -59,6 +62,8 @@ final class IdempotentRoutes
 
   private static final Set<Integer> RELEASED = Set.of(401, 403, 408, 409, 425, 429);
 
+  private static final String FIELD_NAME = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+
   private static final int MIN_STATUS = 400;
   private static final int MAX_STATUS = 499;
 
@@ -74,6 +79,7 @@ final class IdempotentRoutes
 
   private final BeanContext beans;
   private final PlanRegistry plans;
+  private final NamedBeans named;
   private final boolean anonymousByAddress;
   private final List<ByPath> byPath;
   private final String contextPath;
@@ -84,10 +90,12 @@ final class IdempotentRoutes
   IdempotentRoutes(
       BeanContext beans,
       PlanRegistry plans,
+      NamedBeans named,
       IdempotencyConfiguration settings,
       Optional<ServerContextPathProvider> server) {
     this.beans = beans;
     this.plans = plans;
+    this.named = named;
     this.anonymousByAddress = settings.anonymousByAddress();
     this.byPath = settings.routes().stream().map(this::byPath).toList();
     this.contextPath =
@@ -195,6 +203,11 @@ final class IdempotentRoutes
 
   private SubjectSource owner(
       ExecutableMethod<?, ?> method, String header, Optional<SubjectSource> resolver) {
+    if (!header.isEmpty() && !header.matches(FIELD_NAME)) {
+      throw mistake(
+          method,
+          "header = \"%s\" is no name of a field: write one such as X-Api-Key".formatted(header));
+    }
     if (!header.isEmpty() && resolver.isPresent()) {
       throw mistake(method, "header and resolver both name the owner of a key: remove one");
     }
@@ -204,8 +217,7 @@ final class IdempotentRoutes
   private SubjectSource owner(String header) {
     return header.isEmpty()
         ? new SubjectSource.User(anonymousByAddress ? Anonymous.ADDRESS : Anonymous.REJECT)
-        : new SubjectSource.Header(
-            header.toLowerCase(java.util.Locale.ROOT), false, Anonymous.REJECT);
+        : new SubjectSource.Header(header.toLowerCase(Locale.ROOT), false, Anonymous.REJECT);
   }
 
   @SuppressWarnings("unchecked") // the annotation has no other
@@ -275,8 +287,28 @@ final class IdempotentRoutes
             Set.of(),
             route.required(),
             route.chargeRepetitions(),
-            owner(route.header().orElse("")),
+            route
+                .resolver()
+                .map(name -> named(route, name))
+                .orElseGet(() -> owner(route.header().orElse(""))),
             false));
+  }
+
+  private SubjectSource named(RouteSettings route, String name) {
+    FoundBean<SubjectResolver> bean =
+        named
+            .named(SubjectResolver.class, name)
+            .orElseThrow(
+                () ->
+                    new ConfigurationException(
+                        "%s.routes, the route with path = %s: resolver = %s: no bean of type %s has this name: annotate one with @Named(\"%s\")"
+                            .formatted(
+                                IdempotencyConfiguration.PREFIX,
+                                route.path(),
+                                name,
+                                SubjectResolver.class.getName(),
+                                name)));
+    return new SubjectSource.Resolver(bean.type(), Anonymous.REJECT, bean.object());
   }
 
   /** What holds for the keys of a request; null if they mean nothing. Looked up once for each. */

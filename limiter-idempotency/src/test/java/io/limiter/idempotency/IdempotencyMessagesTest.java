@@ -113,7 +113,7 @@ class IdempotencyMessagesTest {
         "idempotency_key_in_use|de|The first request with this Idempotency-Key is still processed",
         "idempotency_key_in_use|zh-CN|使用该 Idempotency-Key 的首个请求仍在处理中",
         "idempotency_key_in_use|zh-TW|使用此 Idempotency-Key 的首個請求仍在處理中",
-        "idempotency_key_anonymous|en|An Idempotency-Key needs a user that has signed in"
+        "idempotency_key_anonymous|en|An Idempotency-Key needs a caller that the service knows, such as a user that has signed in"
       })
   void theMessageIsInTheLanguageOfTheRequest(String code, String language, String message) {
     assertThat(rejected(code, language)).contains(message).contains(code);

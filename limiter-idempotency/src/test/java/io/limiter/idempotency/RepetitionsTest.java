@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.testing.Sources;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -26,6 +27,7 @@ import io.micronaut.http.exceptions.HttpStatusException;
 import io.micronaut.http.server.types.files.StreamedFile;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
+import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.io.ByteArrayInputStream;
 import java.net.Socket;
@@ -35,6 +37,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -70,6 +73,7 @@ class RepetitionsTest {
           anonymous-by-address: true
           routes:
             - {path: "/replay/routed", methods: [POST], retain: 1h}
+            - {path: "/replay/owned/**", resolver: tenant, retain: 1h}
       """;
 
   /** How often each route has run, and what holds one of them back. */
@@ -155,6 +159,11 @@ class RepetitionsTest {
 
     @Post("/routed")
     String routed() {
+      return "run " + runs.next();
+    }
+
+    @Post("/owned/{part}")
+    String owned(String part) {
       return "run " + runs.next();
     }
 
@@ -267,6 +276,16 @@ class RepetitionsTest {
     @Idempotent
     MutableHttpResponse<String> parts() {
       return HttpResponse.ok("run " + runs.next());
+    }
+  }
+
+  @Singleton
+  @Named("tenant")
+  @Requires(property = "spec.name", value = SPEC)
+  static class Tenant implements SubjectResolver {
+    @Override
+    public Optional<String> resolve(io.micronaut.http.HttpRequest<?> request) {
+      return request.getHeaders().findFirst("X-Tenant");
     }
   }
 
@@ -605,5 +624,21 @@ class RepetitionsTest {
             "/idempotency",
             "{\"route\": \"%s\", %s, \"key\": \"%s\"}".formatted(route, caller, key))
         .statusCode();
+  }
+
+  @Test
+  void aBeanNamesTheOwnerOfKeys() {
+    String key = newKey();
+    assertThat(server.post("/replay/owned/a", "", KEY, key, "X-Tenant", "1").body())
+        .isEqualTo("run 1");
+    assertThat(server.post("/replay/owned/a", "", KEY, key, "X-Tenant", "1").body())
+        .isEqualTo("run 1");
+    assertThat(server.post("/replay/owned/a", "", KEY, key, "X-Tenant", "2").body())
+        .isEqualTo("run 2");
+    assertThat(server.post("/replay/owned/b", "", KEY, key, "X-Tenant", "1").statusCode())
+        .isEqualTo(422);
+    var anonymous = server.post("/replay/owned/a", "", KEY, key);
+    assertThat(anonymous.statusCode()).isEqualTo(400);
+    assertThat(anonymous.body()).contains("idempotency_key_anonymous");
   }
 }

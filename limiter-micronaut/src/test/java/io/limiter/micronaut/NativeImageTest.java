@@ -53,6 +53,7 @@ class NativeImageTest {
           "io.limiter.core.redis.connection.TimedCommand",
           "io.limiter.micronaut.denial.ShippedMessages",
           "io.limiter.micronaut.http.UserWarnings",
+          "io.limiter.micronaut.intercept.BlockingRoutes",
           "io.limiter.micronaut.metadata.ConfiguredPolicies",
           "io.limiter.micronaut.redis.LimitStoreFactory",
           "io.limiter.micronaut.http.FilterWarnings",
