@@ -410,7 +410,8 @@ final class IdempotentRoutes
                 beans.getBeanDefinitions(Qualifiers.byStereotype(ServerFilter.class)).stream(),
                 beans.getBeanDefinitions(HttpServerFilter.class).stream())
             .filter(filter -> !filter.getBeanType().getName().startsWith("io.micronaut."))
-            .filter(filter -> !filter.getBeanType().getName().startsWith("io.limiter."))
+            .filter(filter -> !filter.getBeanType().getName().startsWith("io.limiter.micronaut."))
+            .filter(filter -> filter.getBeanType() != IdempotencyFilter.class)
             .filter(this::isOutermost)
             .map(filter -> filter.getBeanType().getName())
             .collect(Collectors.toCollection(TreeSet::new));

@@ -111,6 +111,29 @@ class RepetitionsTest {
           .header("X-Run", "" + run);
     }
 
+    @Post("/fields")
+    @Idempotent
+    HttpResponse<byte[]> fields() {
+      runs.next();
+      return HttpResponse.ok(new byte[] {31, -117, 8})
+          .contentType(MediaType.APPLICATION_JSON_TYPE)
+          .header("Content-Encoding", "gzip")
+          .header("Content-Disposition", "attachment")
+          .header("X-Content-Type-Options", "nosniff")
+          .header("Content-Security-Policy", "sandbox")
+          .header("Cache-Control", "no-store")
+          .header("Vary", "Accept")
+          .header("Vary", "Origin")
+          .header("ETag", "\"1\"");
+    }
+
+    @Post("/outlives")
+    @Idempotent(claim = "1s", retain = "1s", maxWait = "0s")
+    @ExecuteOn(TaskExecutors.BLOCKING)
+    String outlives() throws InterruptedException {
+      return held();
+    }
+
     @Post("/plain")
     @Idempotent
     Payment plain() {
@@ -640,5 +663,43 @@ class RepetitionsTest {
     var anonymous = server.post("/replay/owned/a", "", KEY, key);
     assertThat(anonymous.statusCode()).isEqualTo(400);
     assertThat(anonymous.body()).contains("idempotency_key_anonymous");
+  }
+
+  @Test
+  void allEndToEndFieldsAreRepeated() {
+    String key = newKey();
+    var first = post("fields", key);
+    var again = post("fields", key);
+    for (String name :
+        List.of(
+            "Content-Type",
+            "Content-Encoding",
+            "Content-Disposition",
+            "X-Content-Type-Options",
+            "Content-Security-Policy",
+            "Cache-Control",
+            "Vary",
+            "ETag")) {
+      assertThat(again.headers().allValues(name))
+          .as(name)
+          .isNotEmpty()
+          .isEqualTo(first.headers().allValues(name));
+    }
+    assertThat(runs().count).hasValue(1);
+  }
+
+  @Test
+  void aMethodMayRunForLongerThanItsEndIsKept() throws InterruptedException {
+    String key = newKey();
+    runs().gate = new CountDownLatch(1);
+    var first = postAsync("outlives", key);
+    await().until(() -> runs().count.get() == 1);
+    for (int i = 0; i < 8; i++) {
+      Thread.sleep(400);
+      assertThat(post("outlives", key).statusCode()).isEqualTo(409);
+    }
+    runs().gate.countDown();
+    assertThat(first.join().body()).isEqualTo("run 1");
+    assertThat(runs().count).hasValue(1);
   }
 }
