@@ -2,6 +2,7 @@
 package io.limiter.micronaut.http;
 
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.async.publisher.Publishers;
 import io.micronaut.core.io.Writable;
 import io.micronaut.core.io.buffer.ByteBuffer;
 import io.micronaut.core.type.Argument;
@@ -86,7 +87,11 @@ public final class EncodedBody<T> implements ResponseBodyWriter<T> {
       boolean early,
       WrittenBody.@Nullable Observer observer) {
     Object body = response.body();
-    if (body == null || request.getMethod() == HttpMethod.HEAD || isRaw(body)) {
+    if (body == null
+        || request.getMethod() == HttpMethod.HEAD
+        || isRaw(body)
+        // The server writes its items. As a value it would be encoded by its properties.
+        || Publishers.isConvertibleToPublisher(body)) {
       return Encoding.DONE;
     }
     @SuppressWarnings("unchecked") // it is that of this body
