@@ -126,11 +126,15 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
   private @Nullable KeyedRequest call(MethodInvocationContext<Object, Object> context) {
     Terms terms = routes.of(context.getExecutableMethod());
     HttpRequest<?> request = Caller.request(context).orElse(null);
-    return terms == null || request == null
-        ? null
-        : KeyedRequest.of(request)
-            .filter(call -> call.terms().equals(terms) && call.isClaimed())
-            .orElse(null);
+    if (terms == null || request == null) {
+      return null;
+    }
+    if (!IdempotentRoutes.knows(request)) {
+      throw IdempotentRoutes.replaced(); // its key would be free, although the method has run
+    }
+    return KeyedRequest.of(request)
+        .filter(call -> call.terms().equals(terms) && call.isClaimed())
+        .orElse(null);
   }
 
   private static void enter(KeyedRequest call) {
@@ -148,6 +152,9 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
     } catch (Throwable failure) {
       call.threw();
       throw failure;
+    }
+    if (result instanceof Mono<?> mono) { // of a method that declares an Object
+      return observed(call, mono);
     }
     call.returned(result);
     return result;
@@ -191,10 +198,14 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
             call.threw();
             throw failure;
           }
-          return Mono.<Object>from(begun)
-              .doOnSuccess(call::returned)
-              .doOnError(failure -> call.threw())
-              .doOnCancel(call::cancelled);
+          return observed(call, Mono.<Object>from(begun));
         });
+  }
+
+  private static <T> Mono<T> observed(KeyedRequest call, Mono<T> method) {
+    return method
+        .doOnSuccess(call::returned)
+        .doOnError(failure -> call.threw())
+        .doOnCancel(call::cancelled);
   }
 }

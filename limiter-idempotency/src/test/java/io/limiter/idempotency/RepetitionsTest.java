@@ -306,6 +306,18 @@ class RepetitionsTest {
       return Flux.defer(() -> Flux.just(new Payment(runs.next(), "single")));
     }
 
+    @Post("/untyped/{status}")
+    @Idempotent
+    Object untyped(int status) {
+      return Mono.fromSupplier(
+          () -> {
+            if (status == 404) {
+              throw new HttpStatusException(HttpStatus.NOT_FOUND, "run " + runs.next());
+            }
+            return status(status);
+          });
+    }
+
     @Post("/empty")
     @Idempotent
     HttpResponse<String> empty() {
@@ -598,7 +610,10 @@ class RepetitionsTest {
     "enum/CONFLICT, false",
     "enum/SERVICE_UNAVAILABLE, false",
     "present/404, true",
-    "present/503, false"
+    "present/503, false",
+    "untyped/201, true",
+    "untyped/404, false",
+    "untyped/503, false"
   })
   void someStatusesAreKept(String route, boolean kept) {
     String key = newKey();
