@@ -126,8 +126,8 @@ final class IdempotencyFilter
   @Order(ORDER)
   CompletionStage<Optional<MutableHttpResponse<?>>> arrived(HttpRequest<?> request) {
     Terms terms = routes.of(request);
-    if (terms == null) {
-      return PROCEED;
+    if (terms == null || request.getAttribute(RECEIVED).isEmpty()) { // unlike the one received
+      return CompletableFuture.failedFuture(IdempotentRoutes.replaced());
     }
     IdempotencyKey key = IdempotencyKey.of(request);
     if (key.mistake().isPresent()) {
@@ -180,6 +180,9 @@ final class IdempotencyFilter
   @RequestFilter
   @Order(ORDER_ADMITTED)
   CompletionStage<Optional<MutableHttpResponse<?>>> admitted(HttpRequest<?> request) {
+    if (request.getAttribute(RECEIVED).isEmpty()) {
+      return CompletableFuture.failedFuture(IdempotentRoutes.replaced());
+    }
     KeyedRequest call = KeyedRequest.of(request).orElse(null);
     if (call == null) {
       return PROCEED;

@@ -8,12 +8,14 @@ import io.micronaut.aop.InterceptorBean;
 import io.micronaut.aop.MethodInterceptor;
 import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.core.convert.ConversionService;
+import io.micronaut.core.order.Ordered;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.context.ServerRequestContext;
 import io.micronaut.http.server.exceptions.ExceptionHandler;
 import jakarta.inject.Singleton;
+import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -41,6 +43,33 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
   @Override
   public int getOrder() {
     return LimitInterceptor.POSITION + 1;
+  }
+
+  /**
+   * Finds the request where the route is called. Advice between this and {@link
+   * IdempotentInterceptor} may go on with another thread, which does not know the request; the
+   * method would then begin unseen, and its key would be free.
+   */
+  @InterceptorBean(Idempotent.class)
+  static final class Caller implements MethodInterceptor<Object, Object> {
+
+    private static final String ATTRIBUTE = "io.limiter.idempotency.caller";
+
+    @Override
+    public int getOrder() {
+      return Ordered.HIGHEST_PRECEDENCE;
+    }
+
+    @Override
+    public @Nullable Object intercept(MethodInvocationContext<Object, Object> context) {
+      ServerRequestContext.currentRequest()
+          .ifPresent(request -> context.setAttribute(ATTRIBUTE, request));
+      return context.proceed();
+    }
+
+    static Optional<HttpRequest<?>> request(MethodInvocationContext<?, ?> context) {
+      return context.getAttribute(ATTRIBUTE).map(request -> (HttpRequest<?>) request);
+    }
   }
 
   /** The claim of a request was lost before its method began. */
@@ -79,11 +108,13 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
         case COMPLETION_STAGE -> method.handleResult(stage(call, method));
         case PUBLISHER -> {
           Mono<Object> mono = mono(call, method);
-          Class<?> type = context.getReturnType().getType();
-          // As they are: Micronaut would replace the context of their subscribers by this call's.
-          yield type.isInstance(mono)
-              ? mono
-              : type.isAssignableFrom(Flux.class) ? mono.flux() : method.handleResult(mono);
+          Class<?> returned = context.getReturnType().getType();
+          // Micronaut would replace the context of its subscribers by that of this call, and does
+          // not make a Flux of a Mono.
+          if (returned.isInstance(mono)) {
+            yield mono;
+          }
+          yield returned == Flux.class ? mono.flux() : method.handleResult(mono);
         }
       };
     } catch (Exception failure) {
@@ -94,12 +125,16 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
   /** The request whose route this method is; null for other calls. */
   private @Nullable KeyedRequest call(MethodInvocationContext<Object, Object> context) {
     Terms terms = routes.of(context.getExecutableMethod());
-    HttpRequest<?> request = ServerRequestContext.currentRequest().orElse(null);
-    return terms == null || request == null
-        ? null
-        : KeyedRequest.of(request)
-            .filter(call -> call.terms().equals(terms) && call.isClaimed())
-            .orElse(null);
+    HttpRequest<?> request = Caller.request(context).orElse(null);
+    if (terms == null || request == null) {
+      return null;
+    }
+    if (!IdempotentRoutes.knows(request)) {
+      throw IdempotentRoutes.replaced(); // its key would be free, although the method has run
+    }
+    return KeyedRequest.of(request)
+        .filter(call -> call.terms().equals(terms) && call.isClaimed())
+        .orElse(null);
   }
 
   private static void enter(KeyedRequest call) {
@@ -117,6 +152,9 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
     } catch (Throwable failure) {
       call.threw();
       throw failure;
+    }
+    if (result instanceof Mono<?> mono) { // of a method that declares an Object
+      return observed(call, mono);
     }
     call.returned(result);
     return result;
@@ -160,10 +198,14 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
             call.threw();
             throw failure;
           }
-          return Mono.<Object>from(begun)
-              .doOnSuccess(call::returned)
-              .doOnError(failure -> call.threw())
-              .doOnCancel(call::cancelled);
+          return observed(call, Mono.<Object>from(begun));
         });
+  }
+
+  private static <T> Mono<T> observed(KeyedRequest call, Mono<T> method) {
+    return method
+        .doOnSuccess(call::returned)
+        .doOnError(failure -> call.threw())
+        .doOnCancel(call::cancelled);
   }
 }

@@ -358,6 +358,19 @@ final class IdempotentRoutes
         .findFirst();
   }
 
+  /** Whether a request, or one that it was made from, has come through the filters. */
+  static boolean knows(HttpRequest<?> request) {
+    return request.getAttribute(TERMS).isPresent();
+  }
+
+  /**
+   * The failure of a request that has lost its attributes: neither its key nor its body is known.
+   */
+  static IllegalStateException replaced() {
+    return new IllegalStateException(
+        "A filter has replaced a request with an Idempotency-Key by one without its attributes, so the route does not run: pass on request.mutate() in that filter");
+  }
+
   /** What holds for a method that is called; null if it is no annotated route. */
   @Nullable Terms of(ExecutableMethod<?, ?> method) {
     return annotated.get(PlanRegistry.unnamed(method));

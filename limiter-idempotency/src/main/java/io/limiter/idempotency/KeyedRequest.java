@@ -5,6 +5,7 @@ import io.limiter.idempotency.Submissions.Held;
 import io.limiter.idempotency.Submissions.Request;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpResponse;
+import io.micronaut.http.HttpStatus;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -103,8 +104,7 @@ final class KeyedRequest {
 
   /** The method has returned a result, or its stage or {@code Mono} has. */
   void returned(@Nullable Object result) {
-    boolean releases =
-        result instanceof HttpResponse<?> response && terms.releases(response.code());
+    boolean releases = releases(result);
     End end = null;
     synchronized (this) {
       if (phase != Phase.RUNNING) {
@@ -121,6 +121,14 @@ final class KeyedRequest {
     if (end != null) {
       end(end);
     }
+  }
+
+  /** The server makes a response of a status, too, and of what an {@code Optional} holds. */
+  private boolean releases(@Nullable Object result) {
+    Object value = result instanceof Optional<?> optional ? optional.orElse(null) : result;
+    return value instanceof HttpResponse<?> response
+        ? terms.releases(response.code())
+        : value instanceof HttpStatus status && terms.releases(status.getCode());
   }
 
   /** The method has failed: it may run again. */

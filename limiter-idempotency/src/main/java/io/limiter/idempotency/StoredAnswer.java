@@ -87,7 +87,7 @@ record StoredAnswer(int status, List<Field> fields, byte[] body) {
         response.getHeaders().getAll(name).forEach(value -> fields.add(new Field(name, value)));
       }
     }
-    if (body.length > 0 && response.getHeaders().get(HttpHeaders.CONTENT_TYPE) == null) {
+    if (response.body() != null && response.getHeaders().get(HttpHeaders.CONTENT_TYPE) == null) {
       fields.add(new Field(HttpHeaders.CONTENT_TYPE, contentType));
     }
     return new StoredAnswer(response.code(), fields, body);

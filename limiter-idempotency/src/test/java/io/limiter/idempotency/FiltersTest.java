@@ -127,6 +127,10 @@ class FiltersTest {
     return switch (asked.substring(0, asked.indexOf('@'))) {
       case "answer" -> Mono.just(HttpResponse.ok("of the filter"));
       case "mutate" -> next.apply(request.mutate().header("X-Correlation-Id", "1"));
+      case "replace" ->
+          next.apply(
+              HttpRequest.POST(request.getUri(), "{}")
+                  .headers(headers -> request.getHeaders().forEachValue(headers::add)));
       case "timeout" ->
           Flux.from(next.apply(request))
               .timeout(Duration.ofMillis(300), Schedulers.parallel())
@@ -289,6 +293,17 @@ class FiltersTest {
       assertThat(first.body().contains(CARD)).isEqualTo(!List.of("mask", "throw").contains(action));
       assertThat(runs().count).as(action).hasValue(1);
     }
+  }
+
+  /** Otherwise the method would begin unseen, and its key would be free. */
+  @ParameterizedTest
+  @MethodSource("filtersAndRoutes")
+  void aRequestWithoutTheAttributesOfTheFirstOneDoesNotRun(String filter, String route) {
+    String key = UUID.randomUUID().toString();
+    assertThat(post(route, key, "replace@" + filter).statusCode()).isEqualTo(500);
+    assertThat(runs().count).hasValue(0);
+    assertThat(post(route, key, "none@").statusCode()).isIn(200, 201);
+    assertThat(runs().count).hasValue(1);
   }
 
   @ParameterizedTest

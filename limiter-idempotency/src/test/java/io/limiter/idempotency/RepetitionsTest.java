@@ -12,8 +12,13 @@ import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.testing.Sources;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micronaut.aop.Around;
+import io.micronaut.aop.InterceptorBean;
+import io.micronaut.aop.MethodInterceptor;
+import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Introspected;
+import io.micronaut.core.async.annotation.SingleResult;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.HttpStatus;
 import io.micronaut.http.MediaType;
@@ -30,6 +35,8 @@ import io.micronaut.scheduling.annotation.ExecuteOn;
 import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.io.ByteArrayInputStream;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.net.Socket;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.charset.StandardCharsets;
@@ -53,6 +60,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
@@ -90,6 +98,27 @@ class RepetitionsTest {
 
   @Introspected
   record Payment(int number, String item) {}
+
+  @Around
+  @Retention(RetentionPolicy.RUNTIME)
+  @interface OtherThread {}
+
+  /** Around the methods of submissions, and on a thread that does not know the request. */
+  @InterceptorBean(OtherThread.class)
+  static class ToOtherThread implements MethodInterceptor<Object, Object> {
+
+    @Override
+    public int getOrder() {
+      return -5_000;
+    }
+
+    @Override
+    public @Nullable Object intercept(MethodInvocationContext<Object, Object> context) {
+      CompletableFuture<@Nullable Object> result = new CompletableFuture<>();
+      new Thread(() -> result.complete(context.proceed()), "other").start();
+      return result.join();
+    }
+  }
 
   @Controller("/replay")
   @Requires(property = "spec.name", value = SPEC)
@@ -295,6 +324,64 @@ class RepetitionsTest {
       }
     }
 
+    @Post("/responses")
+    @Idempotent
+    Flux<HttpResponse<Payment>> responses() {
+      return Flux.defer(() -> Flux.just(HttpResponse.created(new Payment(runs.next(), "flux"))));
+    }
+
+    @Post("/single")
+    @Idempotent
+    @SingleResult
+    Flux<Payment> single() {
+      return Flux.defer(() -> Flux.just(new Payment(runs.next(), "single")));
+    }
+
+    @Post("/untyped/{status}")
+    @Idempotent
+    Object untyped(int status) {
+      return Mono.fromSupplier(
+          () -> {
+            if (status == 404) {
+              throw new HttpStatusException(HttpStatus.NOT_FOUND, "run " + runs.next());
+            }
+            return status(status);
+          });
+    }
+
+    @Post("/empty")
+    @Idempotent
+    HttpResponse<String> empty() {
+      runs.next();
+      return HttpResponse.ok("");
+    }
+
+    @Post("/items")
+    @Idempotent
+    HttpResponse<?> items() {
+      return HttpResponse.ok(Flux.just("run " + runs.next(), "more"));
+    }
+
+    @Post("/hopping")
+    @Idempotent
+    @OtherThread
+    String hopping() {
+      return "run " + runs.next();
+    }
+
+    @Post("/enum/{status}")
+    @Idempotent
+    HttpStatus status(HttpStatus status) {
+      runs.next();
+      return status;
+    }
+
+    @Post("/present/{status}")
+    @Idempotent
+    Mono<Optional<HttpResponse<String>>> present(int status) {
+      return Mono.fromSupplier(() -> Optional.of(status(status)));
+    }
+
     @Post("/parts")
     @Idempotent
     MutableHttpResponse<String> parts() {
@@ -391,13 +478,27 @@ class RepetitionsTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"plain", "text", "bytes", "nothing", "stage", "mono", "early", "routed", "held"})
+      strings = {
+        "plain",
+        "text",
+        "bytes",
+        "nothing",
+        "empty",
+        "stage",
+        "mono",
+        "single",
+        "responses",
+        "early",
+        "routed",
+        "held",
+        "hopping"
+      })
   void eachKindOfResultIsRepeatedByteForByte(String route) {
     String key = newKey();
     var first = post(route, key);
     var again = post(route, key);
-    assertThat(first.statusCode()).isEqualTo(200);
-    assertThat(again.statusCode()).isEqualTo(200);
+    assertThat(first.statusCode()).isEqualTo(route.equals("responses") ? 201 : 200);
+    assertThat(again.statusCode()).isEqualTo(first.statusCode());
     assertThat(again.body()).isEqualTo(first.body());
     assertThat(again.headers().allValues("Content-Type"))
         .isEqualTo(first.headers().allValues("Content-Type"));
@@ -534,9 +635,26 @@ class RepetitionsTest {
 
   @ParameterizedTest
   @CsvSource({
-    "status/204, true", "status/303, true", "status/404, true", "status/422, true",
-    "status/401, false", "status/409, false", "status/429, false", "status/500, false",
-    "status/503, false", "named/402, false", "named/409, true", "named/500, false"
+    "status/204, true",
+    "status/303, true",
+    "status/404, true",
+    "status/422, true",
+    "status/401, false",
+    "status/409, false",
+    "status/429, false",
+    "status/500, false",
+    "status/503, false",
+    "named/402, false",
+    "named/409, true",
+    "named/500, false",
+    "enum/ACCEPTED, true",
+    "enum/CONFLICT, false",
+    "enum/SERVICE_UNAVAILABLE, false",
+    "present/404, true",
+    "present/503, false",
+    "untyped/201, true",
+    "untyped/404, false",
+    "untyped/503, false"
   })
   void someStatusesAreKept(String route, boolean kept) {
     String key = newKey();
@@ -598,7 +716,7 @@ class RepetitionsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"large", "file", "broken"})
+  @ValueSource(strings = {"large", "file", "items", "broken"})
   void anAnswerThatCannotBeKeptIsNotMadeTwice(String route) {
     String key = newKey();
     assertThat(post(route, key).statusCode()).isEqualTo(route.equals("broken") ? 500 : 200);

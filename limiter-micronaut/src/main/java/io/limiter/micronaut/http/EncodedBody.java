@@ -87,7 +87,11 @@ public final class EncodedBody<T> implements ResponseBodyWriter<T> {
       boolean early,
       WrittenBody.@Nullable Observer observer) {
     Object body = response.body();
-    if (body == null || request.getMethod() == HttpMethod.HEAD || isRaw(body)) {
+    if (body == null
+        || request.getMethod() == HttpMethod.HEAD
+        || isRaw(body)
+        // The server writes its items. As a value it would be encoded by its properties.
+        || Publishers.isConvertibleToPublisher(body)) {
       return Encoding.DONE;
     }
     @SuppressWarnings("unchecked") // it is that of this body
@@ -149,9 +153,7 @@ public final class EncodedBody<T> implements ResponseBodyWriter<T> {
       HttpRequest<?> request,
       MutableHttpResponse<?> response,
       Optional<MessageBodyHandlerRegistry> writers) {
-    Object body = response.body();
-    return (body != null && Publishers.isConvertibleToPublisher(body))
-            || encode(request, response, writers, true, null) == Encoding.FAILED
+    return encode(request, response, writers, true, null) == Encoding.FAILED
         ? Optional.empty()
         : bytes(request, response);
   }
