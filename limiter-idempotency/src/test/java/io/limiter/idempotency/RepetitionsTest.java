@@ -365,6 +365,7 @@ class RepetitionsTest {
     @Post("/hopping")
     @Idempotent
     @OtherThread
+    @ExecuteOn(TaskExecutors.BLOCKING)
     String hopping() {
       return "run " + runs.next();
     }

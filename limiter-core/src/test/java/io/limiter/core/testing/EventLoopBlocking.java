@@ -87,6 +87,8 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
         "io.micronaut.core.type.RuntimeTypeInformation$LazyTypeInfo", "<clinit>");
     builder.allowBlockingCallsInside(
         "io.micronaut.http.DefaultHttpFactories", "resolveDefaultResponseFactory");
+    builder.allowBlockingCallsInside(
+        "io.micronaut.http.DefaultHttpFactories", "resolveDefaultRequestFactory");
     builder.allowBlockingCallsInside("io.micronaut.http.cookie.ServerCookieDecoder", "<clinit>");
     builder.allowBlockingCallsInside("io.micronaut.jackson.ObjectMapperFactory", "objectMapper");
     builder.allowBlockingCallsInside("io.micronaut.http.MediaType", "getMediaTypeFileExtensions");
