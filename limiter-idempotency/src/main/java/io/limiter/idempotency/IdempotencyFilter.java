@@ -36,6 +36,7 @@ import io.micronaut.http.body.CloseableByteBody;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.filter.ConditionalFilter;
+import io.micronaut.http.server.annotation.PreMatching;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -111,19 +112,30 @@ final class IdempotencyFilter
     return routes.of(request) != null;
   }
 
-  /** Before all other filters: one of them may pass another request on. */
-  @RequestFilter
-  @Order(Ordered.HIGHEST_PRECEDENCE)
-  void received(HttpRequest<?> request) {
-    request.setAttribute(RECEIVED, request);
+  /**
+   * Before all other filters, also those before the route is known: one of them may pass another
+   * request on. A filter of its own, since routes are asked for here only once they are known.
+   */
+  @ServerFilter(patterns = ServerFilter.MATCH_ALL_PATTERN, appendContextPath = false)
+  static final class Received {
+
+    @PreMatching
+    @RequestFilter
+    @Order(Ordered.HIGHEST_PRECEDENCE)
+    void received(HttpRequest<?> request) {
+      request.setAttribute(RECEIVED, request);
+    }
   }
 
   @RequestFilter
   @Order(ORDER)
   CompletionStage<Optional<MutableHttpResponse<?>>> arrived(HttpRequest<?> request) {
+    if (request.getAttribute(RECEIVED).isEmpty()) { // replaced, so the interceptor refuses it
+      return PROCEED;
+    }
     Terms terms = routes.of(request);
-    if (terms == null || request.getAttribute(RECEIVED).isEmpty()) { // unlike the one received
-      return CompletableFuture.failedFuture(IdempotentRoutes.replaced());
+    if (terms == null) {
+      return PROCEED;
     }
     IdempotencyKey key = IdempotencyKey.of(request);
     if (key.mistake().isPresent()) {
@@ -176,9 +188,6 @@ final class IdempotencyFilter
   @RequestFilter
   @Order(ORDER_ADMITTED)
   CompletionStage<Optional<MutableHttpResponse<?>>> admitted(HttpRequest<?> request) {
-    if (request.getAttribute(RECEIVED).isEmpty()) {
-      return CompletableFuture.failedFuture(IdempotentRoutes.replaced());
-    }
     KeyedRequest call = KeyedRequest.of(request).orElse(null);
     if (call == null) {
       return PROCEED;
