@@ -36,6 +36,7 @@ import io.micronaut.http.body.CloseableByteBody;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.filter.ConditionalFilter;
+import io.micronaut.http.server.annotation.PreMatching;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -46,6 +47,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
+import reactor.core.scheduler.Schedulers;
 
 /**
  * Claims the key of a request behind security and before the gate decides, and reads the body only
@@ -115,19 +117,30 @@ final class IdempotencyFilter
     return routes.of(request) != null;
   }
 
-  /** Before all other filters: one of them may pass another request on. */
-  @RequestFilter
-  @Order(Ordered.HIGHEST_PRECEDENCE)
-  void received(HttpRequest<?> request) {
-    request.setAttribute(RECEIVED, request);
+  /**
+   * Before all other filters, also those before the route is known: one of them may pass another
+   * request on. A filter of its own, since routes are asked for here only once they are known.
+   */
+  @ServerFilter(patterns = ServerFilter.MATCH_ALL_PATTERN, appendContextPath = false)
+  static final class Received {
+
+    @PreMatching
+    @RequestFilter
+    @Order(Ordered.HIGHEST_PRECEDENCE)
+    void received(HttpRequest<?> request) {
+      request.setAttribute(RECEIVED, request);
+    }
   }
 
   @RequestFilter
   @Order(ORDER)
   CompletionStage<Optional<MutableHttpResponse<?>>> arrived(HttpRequest<?> request) {
+    if (request.getAttribute(RECEIVED).isEmpty()) { // replaced, so the interceptor refuses it
+      return PROCEED;
+    }
     Terms terms = routes.of(request);
-    if (terms == null || request.getAttribute(RECEIVED).isEmpty()) { // unlike the one received
-      return CompletableFuture.failedFuture(IdempotentRoutes.replaced());
+    if (terms == null) {
+      return PROCEED;
     }
     IdempotencyKey key = IdempotencyKey.of(request);
     if (key.mistake().isPresent()) {
@@ -180,9 +193,6 @@ final class IdempotencyFilter
   @RequestFilter
   @Order(ORDER_ADMITTED)
   CompletionStage<Optional<MutableHttpResponse<?>>> admitted(HttpRequest<?> request) {
-    if (request.getAttribute(RECEIVED).isEmpty()) {
-      return CompletableFuture.failedFuture(IdempotentRoutes.replaced());
-    }
     KeyedRequest call = KeyedRequest.of(request).orElse(null);
     if (call == null) {
       return PROCEED;
@@ -425,7 +435,14 @@ final class IdempotencyFilter
             .then()
             .toFuture()
             .thenApply(all -> length[0] > settings.maxBody() ? TOO_LARGE : code.end());
-    return threads.back(digest, Optional.of(request), CallContext.current());
+    if (digest.isDone()) {
+      return digest;
+    }
+    // Not within the event that brings the last bytes: the route would change the list of those who
+    // read the body while the server goes over it, and the next request would find no reader.
+    CompletableFuture<byte[]> later =
+        digest.whenCompleteAsync((bytes, failure) -> {}, Schedulers.parallel()::schedule);
+    return threads.back(later, Optional.of(request), CallContext.current());
   }
 
   /** The outermost filter, which has the response that the client gets. */

@@ -4,6 +4,7 @@ package io.limiter.idempotency;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Introspected;
 import io.micronaut.core.annotation.Order;
@@ -20,9 +21,11 @@ import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.filter.FilterContinuation;
 import io.micronaut.http.filter.HttpServerFilter;
 import io.micronaut.http.filter.ServerFilterChain;
+import io.micronaut.http.server.annotation.PreMatching;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
 import jakarta.inject.Singleton;
+import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +39,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -106,6 +110,11 @@ class FiltersTest {
     Mono<Receipt> mono() {
       // A cancelled thread would be interrupted, and the method would end.
       return Mono.fromFuture(() -> stage().toCompletableFuture(), true);
+    }
+
+    @Post("/other")
+    String other() {
+      return "run " + runs.next().run();
     }
 
     @Post("/response")
@@ -191,6 +200,17 @@ class FiltersTest {
     Publisher<MutableHttpResponse<?>> inner(
         HttpRequest<?> request, FilterContinuation<Publisher<MutableHttpResponse<?>>> next) {
       return filter("inner", request, next);
+    }
+  }
+
+  @ServerFilter("/filtered/moved")
+  @Requires(property = "spec.name", value = SPEC)
+  static class BeforeTheRoute {
+
+    @PreMatching
+    @RequestFilter
+    HttpRequest<?> moved(HttpRequest<?> request) {
+      return request.mutate().uri(URI.create(HttpService.path("/filtered/mono")));
     }
   }
 
@@ -293,6 +313,27 @@ class FiltersTest {
       assertThat(first.body().contains(CARD)).isEqualTo(!List.of("mask", "throw").contains(action));
       assertThat(runs().count).as(action).hasValue(1);
     }
+  }
+
+  @Test
+  void aRouteWithoutKeysRunsWhateverFiltersDo() {
+    assertThat(server.post("/filtered/other", "{}").body()).isEqualTo("run 1");
+    for (String filter : FILTERS) {
+      assertThat(server.post("/filtered/other", "{}", DO, "replace@" + filter).statusCode())
+          .as(filter)
+          .isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aRequestThatIsMovedToAnotherRouteIsRepeated() {
+    String key = UUID.randomUUID().toString();
+    var first = post("moved", key, "none@");
+    var again = post("moved", key, "none@");
+    assertThat(first.statusCode()).isEqualTo(200);
+    assertThat(again.body()).isEqualTo(first.body());
+    assertThat(server.post("/filtered/moved", "{}", KEY, key).statusCode()).isEqualTo(422);
+    assertThat(runs().count).hasValue(1);
   }
 
   /** Otherwise the method would begin unseen, and its key would be free. */

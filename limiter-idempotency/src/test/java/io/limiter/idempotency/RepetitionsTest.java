@@ -35,6 +35,8 @@ import io.micronaut.scheduling.annotation.ExecuteOn;
 import jakarta.inject.Named;
 import jakarta.inject.Singleton;
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.net.Socket;
@@ -161,6 +163,13 @@ class RepetitionsTest {
     @ExecuteOn(TaskExecutors.BLOCKING)
     String outlives() throws InterruptedException {
       return held();
+    }
+
+    @Post(value = "/streamed", consumes = "*/*")
+    @Idempotent
+    @ExecuteOn(TaskExecutors.BLOCKING)
+    String streamed(@Body InputStream body) throws IOException {
+      return body.readAllBytes().length + " bytes in run " + runs.next();
     }
 
     @Post("/plain")
@@ -820,5 +829,21 @@ class RepetitionsTest {
     runs().gate.countDown();
     assertThat(first.join().body()).isEqualTo("run 1");
     assertThat(runs().count).hasValue(1);
+  }
+
+  /** The next request on the connection would have had no response. */
+  @ParameterizedTest
+  @ValueSource(ints = {100, 10_000, 70_000, 500_000, 1_000_000})
+  void aStreamedBodyIsReadToItsEnd(int length) {
+    try (IdempotentService large =
+        IdempotentService.start(SPEC, Map.of("limiter.idempotency.anonymous-by-address", true))) {
+      String body = "x".repeat(length);
+      for (int i = 0; i < 3; i++) {
+        String key = newKey();
+        String first = large.post("/replay/streamed", body, KEY, key).body();
+        assertThat(first).startsWith(length + " bytes");
+        assertThat(large.post("/replay/streamed", body, KEY, key).body()).isEqualTo(first);
+      }
+    }
   }
 }

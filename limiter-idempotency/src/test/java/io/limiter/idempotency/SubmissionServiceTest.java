@@ -15,7 +15,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.redis.RedisScripts;
 import io.limiter.core.testing.FaultProxy;
-import io.limiter.core.testing.RedisFixture;
+import io.limiter.core.testing.RedisProcess;
 import io.limiter.idempotency.Found.Kind;
 import io.limiter.idempotency.Holding.Times;
 import io.limiter.idempotency.SubmissionService.Result;
@@ -38,7 +38,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -61,8 +63,21 @@ class SubmissionServiceTest {
     }
   }
 
+  /** On this machine, since the proxy leads there. */
+  private static final RedisProcess REDIS = RedisProcess.onFreePort();
+
   private final List<AutoCloseable> open = new ArrayList<>();
   private final String prefix = "t" + UUID.randomUUID().toString().substring(0, 8) + ":";
+
+  @BeforeAll
+  static void startRedis() {
+    REDIS.start();
+  }
+
+  @AfterAll
+  static void stopRedis() {
+    REDIS.close();
+  }
 
   @AfterEach
   void close() throws Exception {
@@ -88,11 +103,11 @@ class SubmissionServiceTest {
   }
 
   private SubmissionService of(String store) {
-    return store.equals("redis") ? service("redis.uri", RedisFixture.uri()) : service();
+    return store.equals("redis") ? service("redis.uri", REDIS.uri()) : service();
   }
 
   private FaultProxy proxy() {
-    FaultProxy proxy = new FaultProxy(RedisURI.create(RedisFixture.uri()).getPort());
+    FaultProxy proxy = new FaultProxy(RedisURI.create(REDIS.uri()).getPort());
     open.add(0, proxy);
     return proxy;
   }
@@ -261,7 +276,7 @@ class SubmissionServiceTest {
   void answersAreEncryptedWithAnotherNonceEach() {
     Object[] settings = {
       "redis.uri",
-      RedisFixture.uri(),
+      REDIS.uri(),
       "limiter.idempotency.encryption.current",
       "a",
       "limiter.idempotency.encryption.keys.a",
@@ -270,7 +285,7 @@ class SubmissionServiceTest {
     ApplicationContext one = start(settings);
     SubmissionService service = one.getBean(SubmissionService.class);
     Set<String> stored = new HashSet<>();
-    try (RedisClient client = RedisClient.create(RedisFixture.uri())) {
+    try (RedisClient client = RedisClient.create(REDIS.uri())) {
       RedisCommands<byte[], byte[]> redis = client.connect(ByteArrayCodec.INSTANCE).sync();
       for (String key : new String[] {"1", "2", "3"}) {
         service.end(running(service, key), key(key), ANSWER);
@@ -294,7 +309,7 @@ class SubmissionServiceTest {
         "limiter.idempotency.max-pending-bytes"
       })
   void anAnswerWithoutRoomIsDone(String bound) {
-    ApplicationContext instance = start("redis.uri", RedisFixture.uri(), bound, 9);
+    ApplicationContext instance = start("redis.uri", REDIS.uri(), bound, 9);
     SubmissionService service = instance.getBean(SubmissionService.class);
     service.end(running(service, "1"), key("1"), ANSWER);
 
@@ -309,7 +324,7 @@ class SubmissionServiceTest {
 
   @Test
   void whatEndsWithoutAnAnswerIsReported() {
-    ApplicationContext instance = start("redis.uri", RedisFixture.uri());
+    ApplicationContext instance = start("redis.uri", REDIS.uri());
     SubmissionService service = instance.getBean(SubmissionService.class);
     List<String> results = instance.getBean(Results.class).all;
     claim(service, "1").held().abandon();
