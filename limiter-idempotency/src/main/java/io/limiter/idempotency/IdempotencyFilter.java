@@ -135,8 +135,8 @@ final class IdempotencyFilter
   @RequestFilter
   @Order(ORDER)
   CompletionStage<Optional<MutableHttpResponse<?>>> arrived(HttpRequest<?> request) {
-    if (request.getAttribute(RECEIVED).isEmpty()) { // replaced, so the interceptor refuses it
-      return PROCEED;
+    if (request.getAttribute(RECEIVED).isEmpty()) {
+      return replaced(request);
     }
     Terms terms = routes.of(request);
     if (terms == null) {
@@ -185,6 +185,13 @@ final class IdempotencyFilter
     return denials.has(name.tag()) ? look(request, call) : claim(request, call);
   }
 
+  /** Refuses a request that has lost its attributes; the interceptor does where it is. */
+  private CompletionStage<Optional<MutableHttpResponse<?>>> replaced(HttpRequest<?> request) {
+    return routes.byPath(request) == null
+        ? PROCEED
+        : CompletableFuture.failedFuture(IdempotentRoutes.replaced());
+  }
+
   private static boolean hasParts(HttpRequest<?> request) {
     return request.getContentType().filter(type -> type.getType().equals("multipart")).isPresent();
   }
@@ -193,6 +200,9 @@ final class IdempotencyFilter
   @RequestFilter
   @Order(ORDER_ADMITTED)
   CompletionStage<Optional<MutableHttpResponse<?>>> admitted(HttpRequest<?> request) {
+    if (request.getAttribute(RECEIVED).isEmpty()) {
+      return replaced(request);
+    }
     KeyedRequest call = KeyedRequest.of(request).orElse(null);
     if (call == null) {
       return PROCEED;

@@ -336,6 +336,11 @@ final class IdempotentRoutes
         return terms;
       }
     }
+    return byPath(request);
+  }
+
+  /** What the settings of its path state; null if there are none. */
+  @Nullable Terms byPath(HttpRequest<?> request) {
     if (byPath.isEmpty()) {
       return null;
     }

@@ -99,6 +99,11 @@ class FiltersTest {
       return runs.next();
     }
 
+    @Post("/by-path")
+    Receipt byPath() {
+      return runs.next();
+    }
+
     @Post("/stage")
     @Idempotent(maxWait = "100ms")
     CompletionStage<Receipt> stage() {
@@ -251,7 +256,13 @@ class FiltersTest {
   @BeforeAll
   void start() {
     server =
-        IdempotentService.start(SPEC, Map.of("limiter.idempotency.anonymous-by-address", true));
+        IdempotentService.start(
+            SPEC,
+            Map.of(
+                "limiter.idempotency.anonymous-by-address",
+                true,
+                "limiter.idempotency.routes[0].path",
+                "/filtered/by-path"));
   }
 
   @AfterAll
@@ -356,5 +367,18 @@ class FiltersTest {
     assertThat(post(route, key, "none@").statusCode()).isIn(200, 201);
     assertThat(post(route, key, "none@").statusCode()).isIn(200, 201);
     assertThat(runs().count).hasValue(1);
+  }
+
+  @Test
+  void aRouteByPathDoesNotRunTwiceForAReplacedRequest() {
+    for (String filter : FILTERS) {
+      runs().count.set(0);
+      String key = UUID.randomUUID().toString();
+      post("by-path", key, "replace@" + filter);
+      post("by-path", key, "replace@" + filter);
+      assertThat(runs().count).as(filter).hasValueLessThanOrEqualTo(1);
+      assertThat(post("by-path", UUID.randomUUID().toString(), "none@").statusCode())
+          .isEqualTo(200);
+    }
   }
 }
