@@ -383,6 +383,8 @@ final class IdempotentRoutes
 
   @Override
   public void onApplicationEvent(StartupEvent started) {
+    // Here, since it draws random numbers: a first request would on its event loop.
+    var unused = beans.getBean(IdempotencyFilter.class);
     requireGate();
     warnOfAnonymous();
     warnOfFilters();

@@ -106,7 +106,7 @@ class WaitingBodiesTest {
             .atMost(Duration.ofSeconds(25))
             .until(() -> server.bean(SubmissionService.class).waiting() == CONNECTIONS);
         long held = used() - before;
-        assertThat(held).isLessThanOrEqualTo(1_000_000);
+        assertThat(held).as("in chunks of 1 MiB").isLessThanOrEqualTo(2 << 20);
         assertThat(server.get("/missing").statusCode()).isEqualTo(404);
         runs.gate.countDown();
         assertThat(runs.count).hasValue(1);
