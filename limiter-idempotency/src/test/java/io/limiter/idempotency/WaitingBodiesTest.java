@@ -106,7 +106,8 @@ class WaitingBodiesTest {
             .atMost(Duration.ofSeconds(25))
             .until(() -> server.bean(SubmissionService.class).waiting() == CONNECTIONS);
         long held = used() - before;
-        assertThat(held).as("in chunks of 1 MiB").isLessThanOrEqualTo(2 << 20);
+        // What the allocator keeps for reads that are under way; the bodies are 62 MiB.
+        assertThat(held).isLessThanOrEqualTo(8 << 20);
         assertThat(server.get("/missing").statusCode()).isEqualTo(404);
         runs.gate.countDown();
         assertThat(runs.count).hasValue(1);
