@@ -149,10 +149,10 @@ public final class FixedSettings {
       throw new ConfigurationException(String.join("\n", mistakes));
     }
     for (String prefix : ModuleSettings.prefixes()) {
-      Map<String, Object> own = sources.properties().getProperties(prefix);
-      if (!own.isEmpty()) {
-        hashes.put(prefix, own.hashCode());
-      }
+      sources
+          .properties()
+          .getProperties(prefix)
+          .forEach((name, value) -> hashes.put(prefix + '.' + name, Objects.hashCode(value)));
     }
     new TemplateConfiguration(sources.properties())
         .fields()
