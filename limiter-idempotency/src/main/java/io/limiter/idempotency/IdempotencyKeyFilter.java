@@ -5,6 +5,7 @@ import io.micronaut.aop.MethodInvocationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
+import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MutableHttpRequest;
 import io.micronaut.http.annotation.ClientFilter;
 import io.micronaut.http.annotation.RequestFilter;
@@ -16,9 +17,9 @@ import java.nio.ByteBuffer;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Adds an {@code Idempotency-Key} to requests without one. Each attempt of a declarative client is
@@ -45,33 +46,30 @@ final class IdempotencyKeyFilter {
     this.random = new RandomBytes(KEY_BYTES, blocking);
   }
 
-  /**
-   * @return null if the request can be sent at once
-   */
   @RequestFilter
-  @Nullable CompletionStage<?> before(MutableHttpRequest<?> request) {
+  CompletionStage<HttpRequest<?>> before(MutableHttpRequest<?> request) {
     if (!methods.contains(request.getMethodName())
         || request.getHeaders().contains(IdempotencyKey.HEADER)) {
-      return null;
+      return CompletableFuture.completedFuture(request);
     }
     MethodInvocationContext<?, ?> call =
         ClientAttributes.getInvocationContext(request).orElse(null);
     if (call == null) {
-      return null;
+      return CompletableFuture.completedFuture(request);
     }
     // The attempts of one call are made one after another.
     Optional<String> known = call.getAttribute(ATTRIBUTE, String.class);
     if (known.isPresent()) {
       request.header(IdempotencyKey.HEADER, known.get());
-      return null;
+      return CompletableFuture.completedFuture(request);
     }
     return random
         .next()
-        .thenAccept(
+        .thenApply(
             drawn -> {
               String key = key(drawn);
               call.setAttribute(ATTRIBUTE, key);
-              request.header(IdempotencyKey.HEADER, key);
+              return request.header(IdempotencyKey.HEADER, key);
             });
   }
 

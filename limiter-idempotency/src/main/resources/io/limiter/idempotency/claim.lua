@@ -12,8 +12,8 @@
 -- bytes), and, if it is ANSWERED, the answer.
 --
 -- Returns the token of the claim, so that no reply to another command is taken for this one; then 'C': claimed; 'N':
--- free, and only read; 'X': taken by another submission; or the state of the value ('R' if it is CLAIMED), the time to live in ms (d), the
--- fingerprint of the body, and the answer.
+-- free, and only read; 'X': taken by another submission; or the state of the value ('R' if it is CLAIMED), the time to
+-- live in ms (d), the fingerprint of the body, and the answer.
 
 local call, sub = redis.call, string.sub
 local key, claim, ttl = KEYS[1], ARGV[1], ARGV[2]
