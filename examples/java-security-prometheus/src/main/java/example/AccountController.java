@@ -8,6 +8,7 @@ import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
+import io.micronaut.http.annotation.QueryValue;
 import io.micronaut.security.annotation.Secured;
 import io.micronaut.security.rules.SecurityRule;
 import java.security.Principal;
@@ -36,9 +37,9 @@ class AccountController {
   }
 
   /** Once for each Idempotency-Key of a user; a repetition receives the same transfer. */
-  @Post("/transfers{?amount}")
+  @Post("/transfers")
   @Idempotent(retain = "48h")
-  Map<String, Object> transfer(int amount) {
+  Map<String, Object> transfer(@QueryValue int amount) {
     return Map.of("transfer", UUID.randomUUID().toString(), "amount", amount);
   }
 }
