@@ -252,10 +252,7 @@ final class IdempotencyFilter
    */
   private CompletionStage<Optional<MutableHttpResponse<?>>> await(
       HttpRequest<?> request, KeyedRequest call, Found running) {
-    long length =
-        request.getHeaders().contains(HttpHeaders.TRANSFER_ENCODING)
-            ? Long.MAX_VALUE
-            : Math.max(0, request.getContentLength());
+    long length = received(request).byteBody().expectedLength().orElse(Long.MAX_VALUE);
     if (length <= MAX_HELD) {
       return onThread(
           request,
@@ -415,25 +412,11 @@ final class IdempotencyFilter
    */
   private CompletionStage<byte[]> digest(
       HttpRequest<?> request, KeyedRequest call, boolean forRoute) {
-    HttpRequest<?> received =
-        request.getAttribute(RECEIVED).orElse(null) instanceof HttpRequest<?> first
-            ? first
-            : request;
-    while (received instanceof HttpRequestWrapper<?> wrapper) {
-      received = wrapper.getDelegate();
-    }
-    if (!(received instanceof ServerHttpRequest<?> server)) {
-      return CompletableFuture.failedFuture(
-          new IllegalStateException(
-              "%s shows no bytes of a request, so requests with an Idempotency-Key cannot be compared on this server"
-                  .formatted(received.getClass().getName())));
-    }
+    ByteBody body = received(request).byteBody();
     Fingerprints.Code code = submissions.fingerprints().body(call.request().key());
     int[] length = {0};
     CloseableByteBody copy =
-        forRoute
-            ? server.byteBody().split(ByteBody.SplitBackpressureMode.FASTEST)
-            : server.byteBody().move();
+        forRoute ? body.split(ByteBody.SplitBackpressureMode.FASTEST) : body.move();
     CompletableFuture<byte[]> digest =
         Flux.from(copy.toByteArrayPublisher())
             .takeUntil(
@@ -453,6 +436,23 @@ final class IdempotencyFilter
     CompletableFuture<byte[]> later =
         digest.whenCompleteAsync((bytes, failure) -> {}, Schedulers.parallel()::schedule);
     return threads.back(later, Optional.of(request), CallContext.current());
+  }
+
+  /** The request as it came, with its bytes. */
+  private static ServerHttpRequest<?> received(HttpRequest<?> request) {
+    HttpRequest<?> received =
+        request.getAttribute(RECEIVED).orElse(null) instanceof HttpRequest<?> first
+            ? first
+            : request;
+    while (received instanceof HttpRequestWrapper<?> wrapper) {
+      received = wrapper.getDelegate();
+    }
+    if (received instanceof ServerHttpRequest<?> server) {
+      return server;
+    }
+    throw new IllegalStateException(
+        "%s shows no bytes of a request, so requests with an Idempotency-Key cannot be compared on this server"
+            .formatted(received.getClass().getName()));
   }
 
   /** The outermost filter, which has the response that the client gets. */
@@ -494,7 +494,7 @@ final class IdempotencyFilter
     Optional<byte[]> body;
     try {
       body = EncodedBody.bytes(request, response, writers);
-    } catch (RuntimeException broken) { // the server reports it, and responds with 500
+    } catch (Throwable broken) { // of the application's writer: the server reports it, by a 500
       body = Optional.empty();
     }
     if (body.isEmpty() || body.get().length > settings.maxAnswer()) {

@@ -153,8 +153,12 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
       call.threw();
       throw failure;
     }
-    if (result instanceof Mono<?> mono) { // of a method that declares an Object
+    // Of a method that declares an Object.
+    if (result instanceof Mono<?> mono) {
       return observed(call, mono);
+    }
+    if (result instanceof CompletionStage<?> stage) {
+      return observed(call, stage);
     }
     call.returned(result);
     return result;
@@ -169,7 +173,11 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
       call.threw();
       throw failure;
     }
-    return begun.whenComplete(
+    return observed(call, begun);
+  }
+
+  private static <T> CompletionStage<T> observed(KeyedRequest call, CompletionStage<T> method) {
+    return method.whenComplete(
         (result, failure) -> {
           if (failure == null) {
             call.returned(result);

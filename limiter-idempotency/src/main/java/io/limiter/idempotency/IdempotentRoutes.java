@@ -7,6 +7,7 @@ import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.definition.ResultKind;
 import io.limiter.micronaut.plan.NamedBeans;
 import io.limiter.micronaut.plan.NamedBeans.FoundBean;
+import io.limiter.micronaut.plan.PathIndex;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.BeanContext;
@@ -19,8 +20,6 @@ import io.micronaut.core.annotation.Order;
 import io.micronaut.core.convert.ConversionService;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.core.reflect.ClassUtils;
-import io.micronaut.core.util.AntPathMatcher;
-import io.micronaut.core.util.PathMatcher;
 import io.micronaut.core.util.StringUtils;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.annotation.HttpMethodMapping;
@@ -75,14 +74,12 @@ final class IdempotentRoutes
   // By name: both modules are optional.
   private static final String SECURITY = "io.micronaut.security.filters.SecurityFilter";
 
-  private static final AntPathMatcher PATHS = PathMatcher.ANT;
-
   private final BeanContext beans;
   private final PlanRegistry plans;
   private final NamedBeans named;
   private final boolean anonymousByAddress;
   private final List<ByPath> byPath;
-  private final String contextPath;
+  private final PathIndex<ByPath> paths;
 
   /** As many as there are annotated methods. */
   private final Map<ExecutableMethod<?, ?>, Terms> annotated = new ConcurrentHashMap<>();
@@ -97,21 +94,18 @@ final class IdempotentRoutes
     this.plans = plans;
     this.named = named;
     this.anonymousByAddress = settings.anonymousByAddress();
-    this.byPath = settings.routes().stream().map(this::byPath).toList();
-    this.contextPath =
+    String contextPath =
         server
             .map(ServerContextPathProvider::getContextPath)
             .map(path -> StringUtils.prependUri("/", path))
-            .filter(path -> !path.equals("/"))
+            .map(path -> path.endsWith("/") ? path.substring(0, path.length() - 1) : path)
             .orElse("");
+    this.byPath = settings.routes().stream().map(route -> byPath(route, contextPath)).toList();
+    this.paths = new PathIndex<>(byPath);
   }
 
-  private record ByPath(String path, Set<String> methods, Terms terms) {
-
-    boolean matches(String method, String asked) {
-      return (methods.isEmpty() || methods.contains(method)) && PATHS.matches(path, asked);
-    }
-  }
+  private record ByPath(List<String> patterns, Set<String> methods, Terms terms)
+      implements PathIndex.OnPath {}
 
   /** Raw: the parameters of this method are generic in other ways in Micronaut 4 and 5. */
   @Override
@@ -274,9 +268,9 @@ final class IdempotentRoutes
                 ")"));
   }
 
-  private ByPath byPath(RouteSettings route) {
+  private ByPath byPath(RouteSettings route, String contextPath) {
     return new ByPath(
-        route.path(),
+        PathIndex.patterns(route.path(), contextPath),
         route.methods(),
         new Terms(
             route.path(),
@@ -344,16 +338,8 @@ final class IdempotentRoutes
     if (byPath.isEmpty()) {
       return null;
     }
-    String path = request.getPath();
-    if (!contextPath.isEmpty() && path.startsWith(contextPath)) {
-      path = path.substring(contextPath.length());
-    }
-    for (ByPath candidate : byPath) {
-      if (candidate.matches(request.getMethodName(), path)) {
-        return candidate.terms();
-      }
-    }
-    return null;
+    List<ByPath> found = paths.on(request.getMethodName(), request.getPath());
+    return found.isEmpty() ? null : found.get(0).terms();
   }
 
   /** What holds for the keys of a route; empty if there is none of this name, as in meters. */

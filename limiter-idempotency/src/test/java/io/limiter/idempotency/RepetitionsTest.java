@@ -846,4 +846,15 @@ class RepetitionsTest {
       }
     }
   }
+
+  /** The router takes the slash at the end, so no other spelling leads past the settings. */
+  @ParameterizedTest
+  @ValueSource(strings = {"routed", "routed/"})
+  void aPathByAnotherSpellingIsTheSameRoute(String path) {
+    String key = newKey();
+    assertThat(server.post("/replay/" + path, "").statusCode()).isEqualTo(400);
+    assertThat(post(path, key).body()).isEqualTo("run 1");
+    assertThat(post(path, key).body()).isEqualTo("run 1");
+    assertThat(runs().count).hasValue(1);
+  }
 }

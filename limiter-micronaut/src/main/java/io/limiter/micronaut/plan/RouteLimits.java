@@ -5,15 +5,9 @@ import io.limiter.core.util.BoundedCache;
 import io.limiter.micronaut.config.LimitSettings.Route;
 import io.limiter.micronaut.definition.Origin;
 import io.micronaut.core.util.PathMatcher;
-import io.micronaut.core.util.StringUtils;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.web.router.UriRouteInfo;
-import java.io.ByteArrayOutputStream;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -25,12 +19,7 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/**
- * The limits on paths. A path is compared as the router reads it, and as a file server would: with
- * decoded characters and resolved dots, without empty segments and without the slash at the end. A
- * limit holds if either matches its pattern, so no other spelling leads past it. A pattern may
- * begin with the context path of the server or leave it out.
- */
+/** The limits on paths. */
 final class RouteLimits {
 
   static final RouteLimits NONE = new RouteLimits(List.of());
@@ -49,33 +38,23 @@ final class RouteLimits {
    * @param place where it stands, for mistakes
    */
   record LimitedPath(
-      List<String> patterns,
-      List<String> except,
-      Set<String> methods,
-      LimitPlan plan,
-      Origin place) {
+      List<String> patterns, List<String> except, Set<String> methods, LimitPlan plan, Origin place)
+      implements PathIndex.OnPath {
 
     /**
      * @param contextPath of the server; empty if it has none
      */
     LimitedPath(Route route, LimitPlan plan, String contextPath) {
       this(
-          patterns(withoutLastSlash(route.path().value()), contextPath),
+          PathIndex.patterns(route.path().value(), contextPath),
           route.except().isEmpty() // as mostly, and there may be thousands of routes
               ? List.of()
               : route.except().stream()
-                  .flatMap(path -> patterns(withoutLastSlash(path), contextPath).stream())
+                  .flatMap(path -> PathIndex.patterns(path, contextPath).stream())
                   .toList(),
           route.methods(),
           plan,
           route.policy());
-    }
-
-    private static List<String> patterns(String written, String contextPath) {
-      boolean complete = contextPath.isEmpty() || (written + '/').startsWith(contextPath + '/');
-      return complete
-          ? List.of(written)
-          : List.of(written, withoutLastSlash(contextPath + written));
     }
 
     /** The limits of an annotated method. */
@@ -120,23 +99,6 @@ final class RouteLimits {
       return open.equals(path)
           || (!below.isEmpty() && below.indexOf('*') < 0 && (path + '/').startsWith(below));
     }
-
-    boolean holds(String method, String raw, String plain) {
-      if (!methods.isEmpty() && !methods.contains(method)) {
-        return false;
-      }
-      return (matches(patterns, raw) || (!plain.equals(raw) && matches(patterns, plain)))
-          && !(matches(except, raw) && matches(except, plain)); // by no reading of the path alone
-    }
-
-    private static boolean matches(List<String> patterns, String path) {
-      for (String pattern : patterns) {
-        if (PathMatcher.ANT.matches(pattern, path)) {
-          return true;
-        }
-      }
-      return false;
-    }
   }
 
   // Of a template: what follows the path, and a variable in it.
@@ -144,66 +106,13 @@ final class RouteLimits {
   private static final Pattern VARIABLE = Pattern.compile("\\{(?:[^{}]|\\{[^}]*})*}");
 
   private final List<LimitedPath> limits;
-  private final Branch index = new Branch();
+  private final PathIndex<LimitedPath> index;
   private final BoundedCache<List<LimitPlan>, LimitPlan> stacked =
       new BoundedCache<>(MAX_STACKED, plans -> plans.stream().reduce(LimitPlan::and).orElseThrow());
 
   RouteLimits(List<LimitedPath> limits) {
     this.limits = limits;
-    for (int i = 0; i < limits.size(); i++) {
-      index.add(i, limits.get(i));
-    }
-  }
-
-  /**
-   * Limits by the segments with which their patterns begin, up to the first one with a wildcard
-   * other than {@code *}. It finds those that may match, which are compared completely then.
-   */
-  static final class Branch {
-
-    private final Map<String, Branch> next = new HashMap<>();
-    private final List<Integer> here = new ArrayList<>();
-
-    void add(int number, LimitedPath limit) {
-      for (String pattern : limit.patterns()) {
-        Branch at = this;
-        for (String segment : segments(pattern)) {
-          if (hasWildcard(segment) && !segment.equals("*")) {
-            break;
-          }
-          at = at.next.computeIfAbsent(segment, any -> new Branch());
-        }
-        at.here.add(number);
-      }
-    }
-
-    /**
-     * Adds the numbers of limits that may match below.
-     *
-     * @param from the first segment below
-     * @param isPattern whether wildcards in the segments are some
-     */
-    void find(List<String> segments, int from, boolean isPattern, Set<Integer> found) {
-      found.addAll(here);
-      String segment = from < segments.size() ? segments.get(from) : "";
-      if (isPattern && hasWildcard(segment)) {
-        int rest = segment.equals("**") ? from : from + 1;
-        next.values().forEach(branch -> branch.find(segments, rest, true, found));
-        return;
-      }
-      Branch named = next.get(segment);
-      Branch any = next.get("*"); // behind the last segment, too: it matches a slash at the end
-      if (named != null) {
-        named.find(segments, from + 1, isPattern, found);
-      }
-      if (any != null && any != named) {
-        any.find(segments, from + 1, isPattern, found);
-      }
-    }
-
-    private static boolean hasWildcard(String segment) {
-      return segment.indexOf('*') >= 0 || segment.indexOf('?') >= 0;
-    }
+    this.index = new PathIndex<>(limits);
   }
 
   /**
@@ -216,7 +125,7 @@ final class RouteLimits {
     int compared = 0;
     for (Map.Entry<String, Set<String>> path : paths.entrySet()) {
       Set<Integer> near = new HashSet<>();
-      index.find(segments(path.getKey()), 0, true, near);
+      index.near(path.getKey(), near);
       near.removeAll(met);
       compared += near.size();
       if (compared > MAX_COMPARED) {
@@ -265,18 +174,19 @@ final class RouteLimits {
     List<LimitedPath> all = new ArrayList<>(methods.get());
     int first = all.size();
     all.addAll(limits);
-    Branch before = new Branch();
+    PathIndex.Branch before = new PathIndex.Branch();
     for (int i = 0; i < all.size(); i++) {
       if (i >= first) {
         requireCombinable(all.get(i), before, all);
       }
-      before.add(i, all.get(i));
+      before.add(i, all.get(i).patterns());
     }
   }
 
-  private static void requireCombinable(LimitedPath limit, Branch before, List<LimitedPath> all) {
+  private static void requireCombinable(
+      LimitedPath limit, PathIndex.Branch before, List<LimitedPath> all) {
     Set<Integer> found = new TreeSet<>();
-    limit.patterns().forEach(pattern -> before.find(segments(pattern), 0, true, found));
+    limit.patterns().forEach(pattern -> before.find(PathIndex.segments(pattern), 0, true, found));
     for (int number : found) {
       LimitedPath other = all.get(number);
       if (other.plan() != limit.plan()) {
@@ -297,8 +207,8 @@ final class RouteLimits {
    * recursion would take exponential time where both have many {@code **}.
    */
   static boolean meet(String pattern, String other) {
-    List<String> one = segments(pattern);
-    List<String> two = segments(other);
+    List<String> one = PathIndex.segments(pattern);
+    List<String> two = PathIndex.segments(other);
     boolean[] after = new boolean[two.size() + 1]; // by where the rest of the other begins
     for (int i = one.size(); i >= 0; i--) {
       boolean[] here = new boolean[two.size() + 1];
@@ -325,17 +235,13 @@ final class RouteLimits {
         || PathMatcher.ANT.matches(other, one);
   }
 
-  static List<String> segments(String pattern) {
-    return List.of(StringUtils.tokenizeToStringArray(pattern, "/")); // as the matcher does
-  }
-
   /**
    * The plan of a request: that of its method, and those of its path, as one decision.
    *
    * @param method the plan of the method that answers; empty if it has none
    */
   Optional<LimitPlan> of(HttpRequest<?> request, Optional<LimitPlan> method) {
-    List<LimitedPath> limiting = on(request.getMethodName(), request.getPath());
+    List<LimitedPath> limiting = index.on(request.getMethodName(), request.getPath());
     if (limiting.isEmpty()) {
       return method;
     }
@@ -344,59 +250,5 @@ final class RouteLimits {
     limiting.forEach(limit -> plans.add(limit.plan()));
     return Optional.of(
         plans.size() == 1 ? plans.iterator().next() : stacked.get(List.copyOf(plans)));
-  }
-
-  /** The limits that hold on a path, in their order. */
-  List<LimitedPath> on(String method, String path) {
-    String raw = withoutLastSlash(path);
-    String plain = plain(raw);
-    Set<Integer> found = new TreeSet<>();
-    index.find(segments(raw), 0, false, found);
-    if (!plain.equals(raw)) {
-      index.find(segments(plain), 0, false, found);
-    }
-    List<LimitedPath> limiting = new ArrayList<>();
-    for (int number : found) {
-      if (limits.get(number).holds(method, raw, plain)) {
-        limiting.add(limits.get(number));
-      }
-    }
-    return limiting;
-  }
-
-  private static String withoutLastSlash(String path) {
-    return path.length() > 1 && path.endsWith("/") ? path.substring(0, path.length() - 1) : path;
-  }
-
-  /** A path as a file server reads it; of a segment that cannot be decoded, its raw characters. */
-  static String plain(String path) {
-    if (path.indexOf('%') < 0 && !path.contains("//") && !path.contains("/.")) {
-      return path;
-    }
-    Deque<String> segments = new ArrayDeque<>();
-    for (String segment : decoded(path).split("/")) {
-      if (segment.equals("..")) {
-        segments.pollLast();
-      } else if (!segment.isEmpty() && !segment.equals(".")) {
-        segments.addLast(segment);
-      }
-    }
-    return "/" + String.join("/", segments);
-  }
-
-  private static String decoded(String path) {
-    byte[] bytes = path.getBytes(StandardCharsets.UTF_8);
-    ByteArrayOutputStream decoded = new ByteArrayOutputStream(bytes.length);
-    for (int i = 0; i < bytes.length; i++) {
-      int high = i + 2 < bytes.length ? Character.digit(bytes[i + 1], 16) : -1;
-      int low = high >= 0 ? Character.digit(bytes[i + 2], 16) : -1;
-      if (bytes[i] == '%' && low >= 0) {
-        decoded.write(high * 16 + low);
-        i += 2;
-      } else {
-        decoded.write(bytes[i]);
-      }
-    }
-    return decoded.toString(StandardCharsets.UTF_8);
   }
 }
