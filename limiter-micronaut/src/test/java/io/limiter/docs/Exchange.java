@@ -2,9 +2,12 @@
 package io.limiter.docs;
 
 import static io.limiter.micronaut.testing.Json.json;
+import static org.assertj.core.api.Assertions.assertThat;
 
+import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -38,6 +41,21 @@ record Exchange(
     return Arrays.stream(snippet.text().split("(?m)^###.*\n"))
         .map(text -> parse(snippet.where(), text))
         .toList();
+  }
+
+  /** Requires the answer that the page promises. */
+  void check(HttpResponse<String> answered) {
+    String call = method + " " + path;
+    assertThat(answered.statusCode()).as("%s: %s", call, answered.body()).isEqualTo(status);
+    Map<String, String> found = new HashMap<>();
+    answerFields
+        .keySet()
+        .forEach(
+            name -> answered.headers().firstValue(name).ifPresent(value -> found.put(name, value)));
+    assertThat(found).as(call).isEqualTo(answerFields);
+    assertThat(answers(answered.body()))
+        .as("%s is answered\n%s\nwhere the page has\n%s", call, answered.body(), answer)
+        .isTrue();
   }
 
   private static Exchange parse(String where, String text) {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut.testing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The settings that the compiler finds in the classes of the module whose tests run. */
+public final class DocumentedSettings {
+
+  private static final Path METADATA =
+      Path.of("target/classes/META-INF/spring-configuration-metadata.json");
+
+  private static final Pattern CODE = Pattern.compile("`([^`]*)`");
+
+  private DocumentedSettings() {}
+
+  /** The page is written with -Dlimiter.settings=write, and compared in any case. */
+  public static void check(Path file, String page) throws IOException {
+    if (System.getProperty("limiter.settings", "").equals("write")) {
+      Files.writeString(file, page);
+    }
+    assertThat(file).hasContent(page);
+  }
+
+  /** What an editor shows. */
+  public static void requirePlainDescriptions() throws IOException {
+    try (InputStream json = Files.newInputStream(METADATA)) {
+      assertThat(new ObjectMapper().readTree(json).path("properties"))
+          .isNotEmpty()
+          .allSatisfy(
+              property -> {
+                String description = property.path("description").asText();
+                assertThat(description).isNotBlank().doesNotContain("{@", "\n", "</", "<p>");
+                assertThat(property.has("defaultValue"))
+                    .as(description)
+                    .isEqualTo(description.matches(".*Default (?!none|value none).*"));
+              });
+    }
+  }
+
+  /** Rows of a table by the names of settings, without the ends of lines. */
+  public static Map<String, String> rows() throws IOException {
+    Map<String, String> rows = new TreeMap<>();
+    try (InputStream json = Files.newInputStream(METADATA)) {
+      for (JsonNode property : new ObjectMapper().readTree(json).path("properties")) {
+        String name = property.path("name").asText();
+        String type = property.path("type").asText();
+        rows.put(
+            name,
+            "| `%s` | %s | %s |"
+                .formatted(
+                    name,
+                    type.substring(type.lastIndexOf('.') + 1).toLowerCase(Locale.ROOT),
+                    text(property.path("description").asText())));
+      }
+    }
+    return rows;
+  }
+
+  private static String text(String javadoc) {
+    String line = javadoc.replaceAll("\\s+", " ").strip();
+    return CODE.matcher(line)
+        .replaceAll(
+            code -> Matcher.quoteReplacement('`' + code.group(1).replace("|", "\\|") + '`'));
+  }
+}
