@@ -73,9 +73,9 @@ public final class IdempotentCalls {
       JsonMapper json) {
     this(
         new Beans(submissions, settings, threads, json, new LogThrottle(), new LogThrottle()),
-        Limits.RETAIN,
-        Limits.CLAIM,
-        Limits.MAX_WAIT,
+        Terms.RETAIN,
+        Terms.CLAIM,
+        Terms.MAX_WAIT,
         Fallback.DENY);
   }
 
@@ -100,12 +100,12 @@ public final class IdempotentCalls {
   /** For a limiter that is switched off: every call runs its work. */
   @Internal
   public static IdempotentCalls unlimited() {
-    return new IdempotentCalls(null, Limits.RETAIN, Limits.CLAIM, Limits.MAX_WAIT, Fallback.DENY);
+    return new IdempotentCalls(null, Terms.RETAIN, Terms.CLAIM, Terms.MAX_WAIT, Fallback.DENY);
   }
 
   /** For how long a result is kept. 24 hours by default; 1 s to 366 days. */
   public IdempotentCalls withRetain(Duration other) {
-    require("retain", other, Limits.MIN_RETAIN, Limits.MAX_RETAIN);
+    require("retain", other, Terms.MIN_RETAIN, Terms.MAX_RETAIN);
     return new IdempotentCalls(beans, other, claim, maxWait, fallback);
   }
 
@@ -115,13 +115,13 @@ public final class IdempotentCalls {
    * at most.
    */
   public IdempotentCalls withClaim(Duration other) {
-    require("claim", other, Limits.MIN_CLAIM, Limits.MAX_CLAIM);
+    require("claim", other, Terms.MIN_CLAIM, Terms.MAX_CLAIM);
     return new IdempotentCalls(beans, retain, other, maxWait, fallback);
   }
 
   /** For how long a repetition waits while the work runs. 2 s by default; 0 s to 30 s. */
   public IdempotentCalls withMaxWait(Duration other) {
-    require("maxWait", other, Duration.ZERO, Limits.LONGEST_WAIT);
+    require("maxWait", other, Duration.ZERO, Terms.LONGEST_WAIT);
     return new IdempotentCalls(beans, retain, claim, other, fallback);
   }
 

@@ -153,12 +153,8 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
       call.threw();
       throw failure;
     }
-    // Of a method that declares an Object.
-    if (result instanceof Mono<?> mono) {
+    if (result instanceof Mono<?> mono) { // of a method that declares an Object
       return observed(call, mono);
-    }
-    if (result instanceof CompletionStage<?> stage) {
-      return observed(call, stage);
     }
     call.returned(result);
     return result;
@@ -173,11 +169,7 @@ final class IdempotentInterceptor implements MethodInterceptor<Object, Object> {
       call.threw();
       throw failure;
     }
-    return observed(call, begun);
-  }
-
-  private static <T> CompletionStage<T> observed(KeyedRequest call, CompletionStage<T> method) {
-    return method.whenComplete(
+    return begun.whenComplete(
         (result, failure) -> {
           if (failure == null) {
             call.returned(result);

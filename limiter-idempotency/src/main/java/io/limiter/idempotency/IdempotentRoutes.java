@@ -61,8 +61,6 @@ final class IdempotentRoutes
 
   private static final Set<Integer> RELEASED = Set.of(401, 403, 408, 409, 425, 429);
 
-  private static final String FIELD_NAME = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-
   private static final int MIN_STATUS = 400;
   private static final int MAX_STATUS = 499;
 
@@ -137,7 +135,7 @@ final class IdempotentRoutes
             description(method),
             repeats
                 ? time(method, "retain", retain, Terms.MIN_RETAIN, Terms.MAX_RETAIN)
-                : Terms.WITHOUT_RESPONSES,
+                : Terms.RETAIN,
             repeats,
             time(
                 method,
@@ -150,7 +148,7 @@ final class IdempotentRoutes
                 "maxWait",
                 written.stringValue("maxWait").orElse("2s"),
                 Duration.ZERO,
-                Terms.MAX_WAIT),
+                Terms.LONGEST_WAIT),
             statuses(method, written.intValues("releaseOn")),
             written.booleanValue("required").orElse(true),
             written.booleanValue("chargeRepetitions").orElse(false),
@@ -197,7 +195,7 @@ final class IdempotentRoutes
 
   private SubjectSource owner(
       ExecutableMethod<?, ?> method, String header, Optional<SubjectSource> resolver) {
-    if (!header.isEmpty() && !header.matches(FIELD_NAME)) {
+    if (!header.isEmpty() && !header.matches(Terms.FIELD_NAME)) {
       throw mistake(
           method,
           "header = \"%s\" is no name of a field: write one such as X-Api-Key".formatted(header));
@@ -274,7 +272,7 @@ final class IdempotentRoutes
         route.methods(),
         new Terms(
             route.path(),
-            route.retain() == null ? Terms.WITHOUT_RESPONSES : route.retain(),
+            route.retain() == null ? Terms.RETAIN : route.retain(),
             route.retain() != null,
             route.claim(),
             route.maxWait(),

@@ -272,7 +272,7 @@ final class SettingsCheck {
     if (header != null && resolver != null) {
       throw resolver.mistake("a route has header or resolver: remove one of them");
     }
-    if (header != null && !header.value().matches("[!#$%&'*+.^_`|~0-9A-Za-z-]+")) {
+    if (header != null && !header.value().matches(Terms.FIELD_NAME)) {
       throw header.mistake("write the name of a header field, such as X-Client-Id");
     }
     if (resolver != null && resolver.value().isEmpty()) {
@@ -284,18 +284,13 @@ final class SettingsCheck {
         methods(members.get("methods")),
         retain != null && retain.value().isEmpty()
             ? null
-            : time(retain, Limits.RETAIN, Limits.MIN_RETAIN, Limits.MAX_RETAIN, "1 s to 366 days"),
-        time(
-            members.get("claim"),
-            Limits.CLAIM,
-            Limits.MIN_CLAIM,
-            Limits.MAX_CLAIM,
-            "1 s to 10 min"),
+            : time(retain, Terms.RETAIN, Terms.MIN_RETAIN, Terms.MAX_RETAIN, "1 s to 366 days"),
+        time(members.get("claim"), Terms.CLAIM, Terms.MIN_CLAIM, Terms.MAX_CLAIM, "1 s to 10 min"),
         time(
             members.get("max-wait"),
-            Limits.MAX_WAIT,
+            Terms.MAX_WAIT,
             Duration.ZERO,
-            Limits.LONGEST_WAIT,
+            Terms.LONGEST_WAIT,
             "0 s to 30 s"),
         isOn(members.get("required"), true),
         isOn(members.get("charge-repetitions"), false),

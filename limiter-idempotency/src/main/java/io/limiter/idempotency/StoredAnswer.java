@@ -14,10 +14,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -39,8 +37,7 @@ record StoredAnswer(int status, List<Field> fields, byte[] body) {
 
   /**
    * Fields that belong to one response or connection, in lower case: those that are not end-to-end,
-   * cookies and other credentials, and those that the server or this library writes into each
-   * response.
+   * its time, cookies and other credentials, and those that this library writes into each response.
    */
   private static final Set<String> WITHHELD =
       Set.of(
@@ -64,11 +61,9 @@ record StoredAnswer(int status, List<Field> fields, byte[] body) {
           "www-authenticate",
           "x-decided-by");
 
-  /** The beginnings of names of fields that state limits. */
-  private static final List<String> OF_LIMITS = List.of("ratelimit", "x-ratelimit", "x-rate-limit");
-
-  /** The beginning of names of fields that answer the origin of one request. */
-  private static final String OF_ORIGIN = "access-control-";
+  /** The beginnings of names of fields that state limits, or answer the origin of one request. */
+  private static final List<String> WITHHELD_GROUPS =
+      List.of("ratelimit", "x-ratelimit", "x-rate-limit", "access-control-");
 
   /** A header field. */
   record Field(String name, String value) {}
@@ -97,28 +92,19 @@ record StoredAnswer(int status, List<Field> fields, byte[] body) {
     String lower = name.toLowerCase(Locale.ROOT);
     return !WITHHELD.contains(lower)
         && !without.contains(lower)
-        && OF_LIMITS.stream().noneMatch(lower::startsWith);
+        && WITHHELD_GROUPS.stream().noneMatch(lower::startsWith);
   }
 
   /**
-   * Makes this response of another one. Fields that filters have written there remain, if the first
-   * response did not have them, or if they answer the origin of the request.
+   * Makes this response of another one. Fields that filters have written there remain, if this
+   * response does not have them.
    */
   void writeTo(MutableHttpResponse<?> response) {
     response.status(status, HttpStatus.getDefaultReason(status));
-    Map<String, List<String>> own = new LinkedHashMap<>();
-    for (Field field : fields) {
-      own.computeIfAbsent(field.name(), name -> new ArrayList<>()).add(field.value());
-    }
     MutableHttpHeaders headers = response.getHeaders();
     headers.remove(HttpHeaders.CONTENT_TYPE);
-    own.forEach(
-        (name, values) -> {
-          if (!name.toLowerCase(Locale.ROOT).startsWith(OF_ORIGIN) || !headers.contains(name)) {
-            headers.remove(name);
-            values.forEach(value -> headers.add(name, value));
-          }
-        });
+    fields.forEach(field -> headers.remove(field.name()));
+    fields.forEach(field -> headers.add(field.name(), field.value()));
     headers.set(REPLAYED, "true");
     response.body(body.length == 0 ? null : body);
   }

@@ -32,14 +32,17 @@ record Terms(
     SubjectSource owner,
     boolean seesMethod) {
 
+  static final Duration RETAIN = Duration.ofHours(24);
   static final Duration MIN_RETAIN = Duration.ofSeconds(1);
   static final Duration MAX_RETAIN = Duration.ofDays(366);
+  static final Duration CLAIM = Duration.ofSeconds(30);
   static final Duration MIN_CLAIM = Duration.ofSeconds(1);
   static final Duration MAX_CLAIM = Duration.ofMinutes(10);
-  static final Duration MAX_WAIT = Duration.ofSeconds(30);
+  static final Duration MAX_WAIT = Duration.ofSeconds(2);
+  static final Duration LONGEST_WAIT = Duration.ofSeconds(30);
 
-  /** For how long repetitions are refused where no response is kept. */
-  static final Duration WITHOUT_RESPONSES = Duration.ofHours(24);
+  /** The name of a header field. */
+  static final String FIELD_NAME = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 
   private static final int SERVER_ERROR = 500;
 

@@ -191,6 +191,11 @@ class ResultsTest {
       return mono().flatMap(item -> Mono.error(new IllegalStateException("run " + item)));
     }
 
+    @Post("/object-mono-throws")
+    Object objectMonoFails() {
+      return monoFails();
+    }
+
     @Post("/cancelled")
     CompletionStage<Item> cancelled() {
       item();
@@ -273,7 +278,7 @@ class ResultsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"throws", "stage-throws", "mono-throws"})
+  @ValueSource(strings = {"throws", "stage-throws", "mono-throws", "object-mono-throws"})
   void aFailureFreesTheKey(String route) {
     String key = UUID.randomUUID().toString();
     assertThat(post(route, key).statusCode()).isEqualTo(500);
