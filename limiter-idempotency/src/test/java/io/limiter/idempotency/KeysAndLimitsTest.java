@@ -134,7 +134,10 @@ class KeysAndLimitsTest {
         IdempotentService service =
             IdempotentService.start(
                 SPEC,
-                Map.of("redis.uri", own.uri(), "limiter.idempotency.anonymous-by-address", true))) {
+                Map.of(
+                    "redis.uri", own.uri(),
+                    "limiter.deny-cache.enabled", true, // the whole build runs without it, too
+                    "limiter.idempotency.anonymous-by-address", true))) {
       RedisClient client = RedisClient.create(own.uri());
       try (StatefulRedisConnection<String, String> redis = client.connect()) {
         String first = newKey();
