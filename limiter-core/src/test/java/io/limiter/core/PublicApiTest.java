@@ -40,7 +40,9 @@ class PublicApiTest {
     Set<String> found =
         new PublicApi(Leaking.Hidden.class::equals)
             .withHiddenTypes(
-                Path.of("target/test-classes"), Leaking.class.getPackageName()::equals);
+                Path.of(
+                    Leaking.class.getProtectionDomain().getCodeSource().getLocation().getPath()),
+                Leaking.class.getPackageName()::equals);
 
     String leaking = Leaking.class.getName();
     assertThat(found)

@@ -207,7 +207,9 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
   /** Whether calls may lack a subject, a cost or a submission, which makes them bad requests. */
   private static boolean needsValues(LimitPlan plan) {
     return plan.charges().stream()
-            .anyMatch(planned -> isRejected(planned.source()) || planned.chargesByArguments())
+            .anyMatch(
+                planned ->
+                    isRejected(planned.source()) || planned.byArguments().findAny().isPresent())
         || plan.duplicates()
             .filter(
                 guard ->
@@ -217,7 +219,7 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
   }
 
   private static boolean isRejected(SubjectSource source) {
-    return source.needsArguments()
+    return source.kind() == SubjectSource.Kind.EXPRESSION
         || source.kind() == SubjectSource.Kind.HEADER // of which several lines are rejected
         || source.anonymous() == Anonymous.REJECT;
   }

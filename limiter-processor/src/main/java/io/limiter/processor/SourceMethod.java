@@ -2,6 +2,7 @@
 package io.limiter.processor;
 
 import io.limiter.core.Verdict;
+import io.limiter.micronaut.definition.HeadArguments;
 import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.ResultKind;
 import io.micronaut.context.annotation.Bean;
@@ -13,10 +14,15 @@ import io.micronaut.inject.annotation.AnnotationMetadataHierarchy;
 import io.micronaut.inject.ast.ClassElement;
 import io.micronaut.inject.ast.MethodElement;
 import io.micronaut.inject.ast.ParameterElement;
+import java.net.URI;
+import java.time.temporal.TemporalAccessor;
+import java.time.temporal.TemporalAmount;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
 import java.util.stream.Collectors;
 
 /**
@@ -24,6 +30,20 @@ import java.util.stream.Collectors;
  * method, and nothing is known about the methods of a bean that a factory creates.
  */
 record SourceMethod(ClassElement type, MethodElement method) implements LimitedMethod {
+
+  /** Types of which Micronaut makes values from texts by its own converters. */
+  private static final List<Class<?>> PLAIN =
+      List.of(
+          Boolean.class,
+          Character.class,
+          CharSequence.class,
+          Enum.class,
+          Locale.class,
+          Number.class,
+          TemporalAccessor.class,
+          TemporalAmount.class,
+          URI.class,
+          UUID.class);
 
   @Override
   public String description() {
@@ -104,6 +124,26 @@ record SourceMethod(ClassElement type, MethodElement method) implements LimitedM
 
   private static boolean isVerdict(ParameterElement parameter) {
     return parameter.getType().getName().equals(Verdict.class.getName());
+  }
+
+  /** Of an open method that is not known, so the start judges it. */
+  @Override
+  public Optional<Set<Integer>> head(String expression) {
+    return isOpen()
+        ? Optional.of(Set.of())
+        : HeadArguments.of(
+            annotations(),
+            Arrays.stream(method.getSuspendParameters())
+                .map(
+                    parameter ->
+                        new HeadArguments.Parameter(
+                            parameter.getName(), isPlain(parameter.getType()), parameter))
+                .toList(),
+            expression);
+  }
+
+  private static boolean isPlain(ClassElement type) {
+    return !type.isArray() && (type.isPrimitive() || PLAIN.stream().anyMatch(type::isAssignable));
   }
 
   @Override

@@ -16,6 +16,7 @@ import java.time.temporal.TemporalAmount;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +43,7 @@ public final class CallExpression {
   private final String text;
   private final EvaluatedAnnotationValue<?> annotation;
   private final String member;
+  private final Optional<Set<Integer>> head;
   private final AtomicBoolean reported = new AtomicBoolean();
 
   /**
@@ -49,9 +51,15 @@ public final class CallExpression {
    * @param text the expression as written
    * @param annotation the annotation with the expression, from the method's metadata
    * @param member the member with the expression
+   * @param head the positions of its arguments, if the head of a request determines it
    * @throws IllegalStateException if the annotation was not read from a method's metadata
    */
-  public CallExpression(String where, String text, AnnotationValue<?> annotation, String member) {
+  public CallExpression(
+      String where,
+      String text,
+      AnnotationValue<?> annotation,
+      String member,
+      Optional<Set<Integer>> head) {
     if (!(annotation instanceof EvaluatedAnnotationValue<?> evaluated)) {
       throw new IllegalStateException(
           "%s cannot be evaluated: it was not read from the metadata of a method".formatted(text));
@@ -60,18 +68,29 @@ public final class CallExpression {
     this.text = text;
     this.annotation = evaluated;
     this.member = member;
+    this.head = head;
+  }
+
+  /** The positions of its arguments, if the head of a request determines it; else empty. */
+  public Optional<Set<Integer>> head() {
+    return head;
+  }
+
+  /** Whether it needs arguments that are bound after the gate. */
+  public boolean needsArguments() {
+    return head.isEmpty();
   }
 
   /**
    * The text of its value for this call. Texts are equal exactly if the values are.
    *
-   * @param target the bean that is called
+   * @param target the bean that is called; null if the head determines the value
    * @throws MissingSubjectException if the value is missing or unusable
    * @throws RuntimeException the exception that the application's code threw, if the expression
    *     calls such code
    * @throws IllegalStateException if the value is an object whose text may differ from call to call
    */
-  public String evaluate(Object target, @Nullable Object[] arguments) {
+  public String evaluate(@Nullable Object target, @Nullable Object[] arguments) {
     Optional<?> value;
     try {
       value = value(target, arguments);
@@ -100,11 +119,11 @@ public final class CallExpression {
   /**
    * Its value for this call, as a cost in units.
    *
-   * @param target the bean that is called
+   * @param target the bean that is called; null if the head determines the value
    * @throws InvalidCostException if the value is not a whole number from 1 to {@value
    *     Charge#MAX_COST}. The value comes from the client, which must not be able to lower its cost
    */
-  public int units(Object target, @Nullable Object[] arguments) {
+  public int units(@Nullable Object target, @Nullable Object[] arguments) {
     Object value;
     try {
       value = value(target, arguments).orElse(null);

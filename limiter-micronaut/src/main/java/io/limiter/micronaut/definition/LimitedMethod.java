@@ -5,6 +5,7 @@ import io.micronaut.core.annotation.AnnotationMetadata;
 import io.micronaut.core.annotation.Internal;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 
 /**
@@ -43,6 +44,12 @@ public interface LimitedMethod {
 
   /** Whether one of its parameters takes the verdict on the call. */
   boolean takesVerdict();
+
+  /**
+   * The positions of an expression's arguments if the head of a request determines it, as far as is
+   * known; else empty.
+   */
+  Optional<Set<Integer>> head(String expression);
 
   /** Its parameters, in order; empty if they are not known. */
   Optional<List<Parameter>> parameters();

@@ -7,6 +7,7 @@ import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.denial.Rejections;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -32,10 +33,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The gate: rejects the requests of blocked callers, and decides those whose plan needs nothing but
- * the request, or the early part of a plan, on the event loop of the request, without waiting,
- * before arguments are bound or the body is read. It decides after security, or before it for plans
- * that ask for that, so that guessed passwords are counted and denied before one is checked. An
- * admitted request carries its {@link LimitedCall} to the guard.
+ * the head of the request, or the early part of a plan, on the event loop of the request, without
+ * waiting, before the body is read. It decides after security, or before it for plans that ask for
+ * that, so that guessed passwords are counted and denied before one is checked. An admitted request
+ * carries its {@link LimitedCall} to the guard.
  */
 @Internal
 @ServerFilter(patterns = ServerFilter.MATCH_ALL_PATTERN, appendContextPath = false)
@@ -49,6 +50,8 @@ public final class GateFilter implements ConditionalFilter {
 
   private static final String DISCONNECT = "io.limiter.disconnect";
 
+  private static final Optional<Object[]> NO_ARGUMENTS = Optional.of(new Object[0]);
+
   private static final CompletionStage<Optional<MutableHttpResponse<?>>> ENTER =
       CompletableFuture.completedFuture(Optional.empty());
 
@@ -58,6 +61,7 @@ public final class GateFilter implements ConditionalFilter {
   private final CallerLists lists;
   private final UserWarnings users;
   private final RequestSubjects subjects;
+  private final HeadBinder head;
   private final AdmissionControl admission;
   private final DirectDenials denials;
   private final Rejections rejections;
@@ -69,6 +73,7 @@ public final class GateFilter implements ConditionalFilter {
       CallerLists lists,
       UserWarnings users,
       RequestSubjects subjects,
+      HeadBinder head,
       AdmissionControl admission,
       DirectDenials denials,
       Rejections rejections) {
@@ -78,6 +83,7 @@ public final class GateFilter implements ConditionalFilter {
     this.lists = lists;
     this.users = users;
     this.subjects = subjects;
+    this.head = head;
     this.admission = admission;
     this.denials = denials;
     this.rejections = rejections;
@@ -128,8 +134,13 @@ public final class GateFilter implements ConditionalFilter {
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> decide(
       HttpRequest<?> request, LimitPlan plan) {
+    Optional<Object[]> arguments =
+        plan.head().isEmpty() ? NO_ARGUMENTS : head.bind(request, plan.head());
+    if (arguments.isEmpty()) {
+      return ENTER; // to the guard, which it does not reach, since its arguments are not bound
+    }
     admission.arrived(request);
-    return admission.admit(new GateCall(this, request, plan));
+    return admission.admit(new GateCall(this, request, plan, arguments.get()));
   }
 
   /** The call of a request at the gate. */
@@ -137,16 +148,35 @@ public final class GateFilter implements ConditionalFilter {
 
     private final GateFilter gate;
     private final HttpRequest<?> http;
+    private final @Nullable Object[] arguments; // of the head
 
-    GateCall(GateFilter gate, HttpRequest<?> http, LimitPlan plan) {
+    GateCall(GateFilter gate, HttpRequest<?> http, LimitPlan plan, @Nullable Object[] arguments) {
       super(plan, Optional.of(http), CallContext.current());
       this.gate = gate;
       this.http = http;
+      this.arguments = arguments;
     }
 
     @Override
     public Subject subject(SubjectSource source) {
-      return gate.subjects.resolve(source, http);
+      return source instanceof SubjectSource.Expression counted
+          ? gate.subjects.named(source, text(counted.expression()))
+          : gate.subjects.resolve(source, http);
+    }
+
+    @Override
+    public boolean isTrue(CallExpression condition) {
+      return condition.isTrue(null, arguments);
+    }
+
+    @Override
+    public String text(CallExpression expression) {
+      return expression.evaluate(null, arguments);
+    }
+
+    @Override
+    public int units(CallExpression cost) {
+      return cost.units(null, arguments);
     }
 
     @Override

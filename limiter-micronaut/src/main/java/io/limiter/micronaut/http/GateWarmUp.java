@@ -129,7 +129,7 @@ final class GateWarmUp implements WarmUpStep {
     private final boolean answered;
 
     WarmUpCall(LimitStore store, HttpRequest<?> request, LimitPlan plan, boolean answered) {
-      super(gate, request, plan);
+      super(gate, request, plan, new Object[0]);
       this.store = store;
       this.answered = answered;
     }

@@ -4,6 +4,7 @@ package io.limiter.micronaut.metadata;
 import io.limiter.core.Verdict;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
+import io.limiter.micronaut.definition.HeadArguments;
 import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.ResultKind;
@@ -125,7 +126,7 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
               .map(limit -> "@" + limit.getSimpleName())
               .collect(Collectors.joining(", ")));
     }
-    AnnotationReader reader = new AnnotationReader(method.description());
+    AnnotationReader reader = new AnnotationReader(method);
     return limiting.stream().map(reader::read).toList();
   }
 
@@ -204,6 +205,11 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
     @Override
     public boolean takesVerdict() {
       return VerdictParameter.takeVerdict(method.getArguments());
+    }
+
+    @Override
+    public Optional<Set<Integer>> head(String expression) {
+      return HeadArguments.of(method, expression);
     }
 
     @Override

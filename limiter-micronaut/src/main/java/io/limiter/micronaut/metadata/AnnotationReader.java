@@ -16,6 +16,7 @@ import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.StreamBudget;
 import io.limiter.micronaut.annotation.TokenBucket;
 import io.limiter.micronaut.definition.CallExpression;
+import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
@@ -53,13 +54,12 @@ final class AnnotationReader {
   private static final String ONLY_LOG =
       "a duplicate guard stores each submission, which only the exact log does: remove it";
 
-  private final String method;
+  private final LimitedMethod limited;
+  private final String method; // as mistakes name it
 
-  /**
-   * @param method the method's class, name and parameter types, which mistakes name
-   */
-  AnnotationReader(String method) {
-    this.method = method;
+  AnnotationReader(LimitedMethod limited) {
+    this.limited = limited;
+    this.method = limited.description();
   }
 
   /** The policies of one place, in their order. */
@@ -306,7 +306,13 @@ final class AnnotationReader {
       if (type == Expressible.class && raw instanceof EvaluatedExpression) {
         return new Expressible(
             raw.toString(),
-            Optional.of(new CallExpression(method + ": " + name, raw.toString(), annotation, own)));
+            Optional.of(
+                new CallExpression(
+                    method + ": " + name,
+                    raw.toString(),
+                    annotation,
+                    own,
+                    limited.head(raw.toString()))));
       }
       if (type == Expressible.class) {
         return text(own).map(text -> new Expressible(text, Optional.empty())).orElse(null);

@@ -124,7 +124,7 @@ public final class CompileTimeCheck {
   }
 
   private Optional<LimitPlan> plan(LimitedMethod method, List<AnnotatedPlace> limited) {
-    AnnotationReader reader = new AnnotationReader(method.description());
+    AnnotationReader reader = new AnnotationReader(method);
     List<PolicyPlan> policies =
         MethodPlanner.plan(
                 parts, method, limited.stream().map(reader::read).toList(), PolicyChanges.NONE)

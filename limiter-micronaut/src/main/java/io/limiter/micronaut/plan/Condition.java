@@ -6,6 +6,7 @@ import io.limiter.micronaut.annotation.LimitCondition;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.plan.NamedBeans.FoundBean;
 import io.micronaut.core.annotation.Internal;
+import java.util.Optional;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -14,26 +15,33 @@ import org.slf4j.LoggerFactory;
  * Selects the calls that a policy limits. If it throws, the call is limited.
  *
  * @param text as written; two of them on one method are equal if their texts are
- * @param needsArguments whether it is computed from the arguments of the method
+ * @param expression over the arguments of the method; empty if it is a bean
  * @param test runs code of the application
  */
 @Internal
-public record Condition(String text, boolean needsArguments, Predicate<CallValues> test) {
+public record Condition(
+    String text, Optional<CallExpression> expression, Predicate<CallValues> test) {
 
   /** An expression over the arguments of the method. */
   static Condition ofArguments(CallExpression expression) {
-    return new Condition(expression.toString(), true, call -> call.isTrue(expression));
+    return new Condition(
+        expression.toString(), Optional.of(expression), call -> call.isTrue(expression));
   }
 
   /** A bean of the application. */
   static Condition ofBean(FoundBean<LimitCondition> bean) {
     return new Condition(
         bean.name(),
-        false,
+        Optional.empty(),
         call ->
             call.request().isPresent()
                 ? bean.object().get().limits(call.request().get())
                 : bean.object().get().limitsOutsideOfRequest());
+  }
+
+  /** Whether it needs arguments that are bound after the gate. */
+  public boolean needsArguments() {
+    return expression.filter(CallExpression::needsArguments).isPresent();
   }
 
   /** Whether the policy limits this call. */

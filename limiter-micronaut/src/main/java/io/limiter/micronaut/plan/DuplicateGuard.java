@@ -73,7 +73,7 @@ public record DuplicateGuard(
   @Internal
   public sealed interface Submission {
 
-    /** Whether the arguments of the method are compared. */
+    /** Whether it needs arguments that are bound after the gate. */
     boolean needsArguments();
 
     /** The content by which a call is compared with others; empty if it duplicates none. */
@@ -129,7 +129,7 @@ public record DuplicateGuard(
 
       @Override
       public boolean needsArguments() {
-        return true;
+        return expression.needsArguments();
       }
 
       @Override

@@ -11,6 +11,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.BoundedCache;
+import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.PlannedCharge.Cost;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -25,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -82,7 +84,8 @@ public final class LimitPlan {
    * @param conditions that select the part that applies to a call; each once
    * @param countsUsers whether something counts the user who is logged in
    * @param beforeSecurity whether the gate decides before security
-   * @param decidedByRequest whether the request alone decides
+   * @param decidedByRequest whether the head of the request alone decides
+   * @param head the positions of arguments that its expressions need, if the head decides
    * @param early whether it is the {@link Split#early} part of a plan
    */
   private record Method(
@@ -93,6 +96,7 @@ public final class LimitPlan {
       boolean countsUsers,
       boolean beforeSecurity,
       boolean decidedByRequest,
+      List<Integer> head,
       boolean early) {
 
     static Method of(
@@ -105,17 +109,20 @@ public final class LimitPlan {
       boolean countsUsers = false;
       boolean beforeSecurity = false;
       boolean needsArguments = false;
+      Set<Integer> head = new TreeSet<>();
       for (PolicyPlan each : policies) {
         for (Condition condition : each.conditions()) {
           conditions.add(condition);
-          needsArguments |= condition.needsArguments();
         }
         for (SubjectSource source : each.sources()) {
           countsUsers |= source.kind() == SubjectSource.Kind.USER;
-          needsArguments |= source.needsArguments();
         }
         beforeSecurity |= each.beforeSecurity().isPresent();
-        needsArguments |= each.chargesByArguments();
+        needsArguments |= each.comparesArguments();
+        for (CallExpression expression : each.expressions()) {
+          needsArguments |= expression.needsArguments();
+          expression.head().ifPresent(head::addAll);
+        }
       }
       return new Method(
           description,
@@ -125,6 +132,7 @@ public final class LimitPlan {
           countsUsers,
           beforeSecurity,
           !needsArguments,
+          List.copyOf(head),
           early);
     }
   }
@@ -447,16 +455,20 @@ public final class LimitPlan {
   }
 
   /**
-   * Whether the request alone decides, so that the gate can, before arguments are bound and the
-   * body is read.
+   * Whether the head of the request alone decides, so that the gate can, before the body is read.
    */
   public boolean decidedByRequest() {
     return method.decidedByRequest();
   }
 
+  /** The positions of the arguments of its expressions, which the gate binds to decide. */
+  public List<Integer> head() {
+    return method.head();
+  }
+
   /**
-   * What the gate decides: the whole if the request alone decides, or the policies that ask for an
-   * early decision; null if it decides nothing.
+   * What the gate decides: the whole if the head of the request alone decides, or the policies that
+   * ask for an early decision; null if it decides nothing.
    */
   public @Nullable LimitPlan atGate() {
     if (decidedByRequest()) {

@@ -53,9 +53,10 @@ public record PlannedCharge(
   /** A shorter window is probably a mistaken unit. */
   private static final Duration SHORTEST = Duration.ofMillis(100);
 
-  /** Whether the arguments of a call determine what it takes, or when the periods begin. */
-  public boolean chargesByArguments() {
-    return cost.needsArguments() || anchor.filter(SubjectAnchor::needsArguments).isPresent();
+  /** What determines what a call takes, and when the periods begin, by its arguments. */
+  public Stream<CallExpression> byArguments() {
+    return Stream.concat(
+        cost.byArguments().stream(), anchor.flatMap(SubjectAnchor::byArguments).stream());
   }
 
   /**
@@ -66,7 +67,7 @@ public record PlannedCharge(
     if (rules.permitDuration().isPresent()) {
       return 1;
     }
-    return cost.needsArguments() ? 0 : cost.units();
+    return cost.byArguments().isPresent() ? 0 : cost.units();
   }
 
   /**
@@ -75,7 +76,7 @@ public record PlannedCharge(
    */
   boolean mayBeEarly() {
     return !source.needsArguments()
-        && !chargesByArguments()
+        && byArguments().noneMatch(CallExpression::needsArguments)
         && condition.filter(Condition::needsArguments).isEmpty()
         && actualCost.isEmpty()
         && Stream.of(rules, anonymousRules)
@@ -215,9 +216,9 @@ public record PlannedCharge(
       this(1, Optional.of(byArguments));
     }
 
-    /** Whether it is computed from the arguments of the method. */
+    /** Whether it needs arguments that are bound after the gate. */
     public boolean needsArguments() {
-      return byArguments.isPresent();
+      return byArguments.filter(CallExpression::needsArguments).isPresent();
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.LogThrottle;
+import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -193,16 +194,26 @@ public record PolicyPlan(
     return sources;
   }
 
-  /**
-   * Whether the arguments of a call determine its cost or its periods, or whether it is a
-   * duplicate.
-   */
-  boolean chargesByArguments() {
-    for (PlannedCharge planned : charges) {
-      if (planned.chargesByArguments()) {
-        return true;
+  /** All expressions over the arguments of a call, for callers of each tier. */
+  Set<CallExpression> expressions() {
+    Set<CallExpression> all = new HashSet<>();
+    conditions().forEach(condition -> condition.expression().ifPresent(all::add));
+    for (SubjectSource source : sources()) {
+      if (source instanceof SubjectSource.Expression counted) {
+        all.add(counted.expression());
       }
     }
+    charges.forEach(planned -> planned.byArguments().forEach(all::add));
+    if (duplicates.map(DuplicateGuard::submission).orElse(null)
+        instanceof DuplicateGuard.Submission.ByExpression compared) {
+      all.add(compared.expression());
+    }
+    tiers().values().forEach(tier -> all.addAll(tier.expressions()));
+    return all;
+  }
+
+  /** Whether duplicates are found by arguments that are bound after the gate. */
+  boolean comparesArguments() {
     return duplicates.filter(guard -> guard.submission().needsArguments()).isPresent();
   }
 

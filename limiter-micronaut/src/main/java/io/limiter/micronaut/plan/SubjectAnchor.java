@@ -24,8 +24,10 @@ public sealed interface SubjectAnchor {
   /** The day before it is known: with it periods begin as the calendar has them. */
   LocalDate USUAL = LocalDate.of(2024, 1, 1);
 
-  /** Whether it is computed from the arguments of the method. */
-  boolean needsArguments();
+  /** The expression over the arguments of the method that gives it; empty if it is a bean. */
+  default Optional<CallExpression> byArguments() {
+    return Optional.empty();
+  }
 
   /**
    * The day of the subject of a call. Runs code of the application.
@@ -69,11 +71,6 @@ public sealed interface SubjectAnchor {
   record OfBean(FoundBean<PeriodAnchor> bean) implements SubjectAnchor {
 
     @Override
-    public boolean needsArguments() {
-      return false;
-    }
-
-    @Override
     public LocalDate of(Subject subject, CallValues call, RuleStack rules) {
       return asked(subject, call.request());
     }
@@ -103,8 +100,8 @@ public sealed interface SubjectAnchor {
   record OfArguments(CallExpression expression) implements SubjectAnchor {
 
     @Override
-    public boolean needsArguments() {
-      return true;
+    public Optional<CallExpression> byArguments() {
+      return Optional.of(expression);
     }
 
     @Override

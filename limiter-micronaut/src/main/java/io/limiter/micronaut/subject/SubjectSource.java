@@ -16,26 +16,24 @@ public sealed interface SubjectSource {
   /** The kinds of sources. */
   enum Kind {
     /** See {@link Address}. */
-    ADDRESS(false, true, false),
+    ADDRESS(true, false),
     /** See {@link Everybody}. */
-    EVERYBODY(false, false, false),
+    EVERYBODY(false, false),
     /** See {@link Submitter}. */
-    SUBMITTER(false, false, false),
+    SUBMITTER(false, false),
     /** See {@link User}. */
-    USER(false, true, false),
+    USER(true, false),
     /** See {@link Header}. */
-    HEADER(false, true, true),
+    HEADER(true, true),
     /** See {@link Expression}. */
-    EXPRESSION(true, false, true),
+    EXPRESSION(false, true),
     /** See {@link Resolver}. */
-    RESOLVER(false, false, false);
+    RESOLVER(false, false);
 
-    private final boolean needsArguments;
     private final boolean needsRequest;
     private final boolean chosen;
 
-    Kind(boolean needsArguments, boolean needsRequest, boolean chosen) {
-      this.needsArguments = needsArguments;
+    Kind(boolean needsRequest, boolean chosen) {
       this.needsRequest = needsRequest;
       this.chosen = chosen;
     }
@@ -54,9 +52,9 @@ public sealed interface SubjectSource {
   @Internal
   SubjectSource withAnonymous(Anonymous other);
 
-  /** Whether the subject depends on the arguments of a call. */
+  /** Whether the subject depends on arguments that are bound after the gate. */
   default boolean needsArguments() {
-    return kind().needsArguments;
+    return false;
   }
 
   /** Whether a call outside of any request has no subject. */
@@ -211,6 +209,11 @@ public sealed interface SubjectSource {
     @Override
     public Kind kind() {
       return Kind.EXPRESSION;
+    }
+
+    @Override
+    public boolean needsArguments() {
+      return expression.needsArguments();
     }
 
     @Override
