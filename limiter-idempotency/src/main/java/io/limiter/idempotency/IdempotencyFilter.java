@@ -15,7 +15,9 @@ import io.limiter.micronaut.denial.Rejections;
 import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
 import io.limiter.micronaut.http.EncodedBody;
 import io.limiter.micronaut.http.GateFilter;
+import io.limiter.micronaut.http.HeadBinder;
 import io.limiter.micronaut.subject.RequestSubjects;
+import io.limiter.micronaut.subject.SubjectSource;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.CallerThreads.CallContext;
 import io.micronaut.context.event.ApplicationEventListener;
@@ -39,6 +41,7 @@ import io.micronaut.http.filter.ConditionalFilter;
 import io.micronaut.http.server.annotation.PreMatching;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -88,6 +91,7 @@ final class IdempotencyFilter
   private final IdempotencyConfiguration settings;
   private final SubmissionService submissions;
   private final RequestSubjects subjects;
+  private final HeadBinder head;
   private final Rejections rejections;
   private final CallerThreads threads;
   private final Optional<MessageBodyHandlerRegistry> writers;
@@ -100,6 +104,7 @@ final class IdempotencyFilter
       IdempotencyConfiguration settings,
       SubmissionService submissions,
       RequestSubjects subjects,
+      HeadBinder head,
       Rejections rejections,
       CallerThreads threads,
       Optional<MessageBodyHandlerRegistry> writers) {
@@ -107,6 +112,7 @@ final class IdempotencyFilter
     this.settings = settings;
     this.submissions = submissions;
     this.subjects = subjects;
+    this.head = head;
     this.rejections = rejections;
     this.threads = threads;
     this.writers = writers;
@@ -154,7 +160,7 @@ final class IdempotencyFilter
     }
     Subject owner;
     try {
-      owner = subjects.resolve(terms.owner(), request);
+      owner = owner(terms.owner(), request);
     } catch (MissingSubjectException anonymous) {
       return rejected(request, HttpStatus.BAD_REQUEST, "idempotency_key_anonymous");
     }
@@ -183,6 +189,22 @@ final class IdempotencyFilter
       return PROCEED;
     }
     return denials.has(name.tag()) ? look(request, call) : claim(request, call);
+  }
+
+  /**
+   * Whose keys they are.
+   *
+   * @throws MissingSubjectException if the request has no owner
+   */
+  private Subject owner(SubjectSource source, HttpRequest<?> request) {
+    if (!(source instanceof SubjectSource.Expression expression)) {
+      return subjects.resolve(source, request);
+    }
+    Set<Integer> positions = expression.expression().head().orElseThrow();
+    return head.bind(request, positions)
+        .map(arguments -> expression.expression().evaluate(null, arguments))
+        .map(value -> subjects.named(source, value))
+        .orElseThrow(() -> new MissingSubjectException(source.written() + ": no such argument"));
   }
 
   /** Refuses a request that has lost its attributes; the interceptor does where it is. */

@@ -31,8 +31,8 @@ import java.lang.annotation.Target;
  * a status of {@link #releaseOn}, the key is free. If its response cannot be kept, or has not gone
  * to the client, repetitions are answered 409, and the method does not run again.
  *
- * <p>A key belongs to the user who is logged in, unless {@link #header} or {@link #resolver} names
- * another owner. A request without an owner is answered 400, unless {@code
+ * <p>A key belongs to the user who is logged in, unless {@link #header}, {@link #resolver} or
+ * {@link #subject} names another owner. A request without an owner is answered 400, unless {@code
  * limiter.idempotency.anonymous-by-address} is true.
  *
  * <p>On a class it applies to each of its routes. A mistake stops the start.
@@ -86,4 +86,12 @@ public @interface Idempotent {
 
   /** A bean that names the owner of a request's keys, in place of the user. */
   Class<? extends SubjectResolver> resolver() default SubjectResolver.class;
+
+  /**
+   * An expression whose value owns keys, in place of the user, such as {@code "#{account}"}. It
+   * reads arguments that come from the path, the query, a header field or a cookie and are texts,
+   * numbers, enums or the like, since a key is looked for before the body is read. A request that
+   * lacks one of them is answered 400.
+   */
+  String subject() default "";
 }

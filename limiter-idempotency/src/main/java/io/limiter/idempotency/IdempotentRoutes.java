@@ -4,6 +4,8 @@ package io.limiter.idempotency;
 import io.limiter.idempotency.IdempotencyConfiguration.RouteSettings;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.SubjectResolver;
+import io.limiter.micronaut.definition.CallExpression;
+import io.limiter.micronaut.definition.HeadArguments;
 import io.limiter.micronaut.definition.ResultKind;
 import io.limiter.micronaut.plan.NamedBeans;
 import io.limiter.micronaut.plan.NamedBeans.FoundBean;
@@ -18,6 +20,7 @@ import io.micronaut.context.processor.ExecutableMethodProcessor;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.convert.ConversionService;
+import io.micronaut.core.expressions.EvaluatedExpression;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.core.reflect.ClassUtils;
 import io.micronaut.core.util.StringUtils;
@@ -152,10 +155,7 @@ final class IdempotentRoutes
             statuses(method, written.intValues("releaseOn")),
             written.booleanValue("required").orElse(true),
             written.booleanValue("chargeRepetitions").orElse(false),
-            owner(
-                method,
-                written.stringValue("header").orElse(""),
-                resolver(written.classValue("resolver").orElse(SubjectResolver.class))),
+            owner(method, written),
             true);
     requireResult(method, repeats);
     return terms;
@@ -193,17 +193,39 @@ final class IdempotentRoutes
         : Arrays.stream(written).boxed().collect(Collectors.toUnmodifiableSet());
   }
 
-  private SubjectSource owner(
-      ExecutableMethod<?, ?> method, String header, Optional<SubjectSource> resolver) {
+  private SubjectSource owner(ExecutableMethod<?, ?> method, AnnotationValue<Idempotent> written) {
+    String header = written.stringValue("header").orElse("");
+    Optional<SubjectSource> resolver =
+        resolver(written.classValue("resolver").orElse(SubjectResolver.class));
+    Object subject = // not evaluated, for which there must be a call
+        written.getValues().entrySet().stream()
+            .filter(member -> "subject".contentEquals(member.getKey()))
+            .map(Map.Entry::getValue)
+            .findFirst()
+            .orElse("");
+    String text = subject.toString();
+    if ((header.isEmpty() ? 0 : 1) + resolver.stream().count() + (text.isEmpty() ? 0 : 1) > 1) {
+      throw mistake(
+          method, "header, resolver and subject each name the owner of a key: keep one of them");
+    }
     if (!header.isEmpty() && !header.matches(Terms.FIELD_NAME)) {
       throw mistake(
           method,
           "header = \"%s\" is no name of a field: write one such as X-Api-Key".formatted(header));
     }
-    if (!header.isEmpty() && resolver.isPresent()) {
-      throw mistake(method, "header and resolver both name the owner of a key: remove one");
+    if (text.isEmpty()) {
+      return resolver.orElseGet(() -> owner(header));
     }
-    return resolver.orElseGet(() -> owner(header));
+    Optional<Set<Integer>> head = HeadArguments.of(method, text);
+    if (!(subject instanceof EvaluatedExpression) || head.isEmpty()) {
+      throw mistake(
+          method,
+          "subject = \"%s\": write an expression over arguments of the path, the query, header fields or cookies that are texts, numbers or the like, such as #{account}"
+              .formatted(text));
+    }
+    String where = description(method) + ": @Idempotent";
+    return new SubjectSource.Expression(
+        new CallExpression(where, text, written, "subject", head), 0);
   }
 
   private SubjectSource owner(String header) {

@@ -122,6 +122,55 @@ class RepetitionsTest {
     }
   }
 
+  @Controller("/accounts/{account}")
+  @Requires(property = "spec.name", value = SPEC)
+  static class OfAccounts {
+
+    private final Runs runs;
+
+    OfAccounts(Runs runs) {
+      this.runs = runs;
+    }
+
+    @Post("/pay")
+    @Idempotent(subject = "#{account}")
+    String pay(String account, @Body Payment payment) {
+      return account + " " + runs.next();
+    }
+
+    @Post("/wire")
+    @Idempotent(subject = "#{account + '/' + branch}")
+    String wire(String account, @QueryValue int branch, @Body Payment payment) {
+      return account + branch + " " + runs.next();
+    }
+  }
+
+  /** An expression over arguments of the head. */
+  @Test
+  void aKeyBelongsToTheValueOfItsSubject() {
+    String body = "{\"number\":1,\"item\":\"tea\"}";
+    for (String route : List.of("/accounts/%s/pay", "/accounts/%s/wire?branch=7")) {
+      String key = UUID.randomUUID().toString();
+      var first = server.post(route.formatted("a%20b"), body, KEY, key);
+      assertThat(first.statusCode()).isEqualTo(200);
+      assertThat(first.body()).startsWith("a b");
+      var again = server.post(route.formatted("a%20b"), body, KEY, key);
+      assertThat(again.body()).isEqualTo(first.body());
+      assertThat(again.headers().firstValue(REPLAYED)).contains("true");
+      var other = server.post(route.formatted("c"), body, KEY, key);
+      assertThat(other.body()).as("the same key of another owner").startsWith("c");
+      assertThat(other.headers().firstValue(REPLAYED)).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/accounts/a/wire", "/accounts/a/wire?branch=x", "/accounts/%20/pay"})
+  void aRequestWithoutItsOwnerIsRefused(String path) {
+    var response = server.post(path, "{\"number\":1,\"item\":\"tea\"}", KEY, "1");
+    assertThat(response.statusCode()).isEqualTo(400);
+    assertThat(response.body()).contains("idempotency_key_anonymous");
+  }
+
   @Controller("/replay")
   @Requires(property = "spec.name", value = SPEC)
   static class Routes {

@@ -8,6 +8,7 @@ import io.micronaut.core.annotation.AnnotationMetadata;
 import io.micronaut.core.annotation.AnnotationValue;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.convert.ConversionService;
+import io.micronaut.core.expressions.EvaluatedExpressionReference;
 import io.micronaut.http.annotation.HttpMethodMapping;
 import io.micronaut.inject.ast.ClassElement;
 import io.micronaut.inject.ast.Element;
@@ -20,6 +21,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
@@ -79,7 +81,8 @@ public final class IdempotentVisitor implements TypeElementVisitor<Object, Objec
       }
       boolean isRead = itself ? here && own.hasDeclaredStereotype(ANNOTATION) : isNew;
       if (isRead) {
-        mistakes(written).forEach(why -> fail(method, why, place, context));
+        mistakes(new SourceMethod(type, method), written)
+            .forEach(why -> fail(method, why, place, context));
         isNew &= itself;
       }
       ofResult(new SourceMethod(type, method), !retain(written).isEmpty())
@@ -97,7 +100,7 @@ public final class IdempotentVisitor implements TypeElementVisitor<Object, Objec
     return written.stringValue("retain").orElse("24h");
   }
 
-  private static List<String> mistakes(AnnotationValue<?> written) {
+  private static List<String> mistakes(SourceMethod method, AnnotationValue<?> written) {
     List<String> mistakes = new ArrayList<>();
     String retain = retain(written);
     if (!retain.isEmpty()) {
@@ -124,8 +127,24 @@ public final class IdempotentVisitor implements TypeElementVisitor<Object, Objec
             .map(AnnotationClassValue::getName)
             .filter(name -> !name.equals(SubjectResolver.class.getName()))
             .isPresent();
-    if (hasResolver && written.stringValue("header").filter(name -> !name.isEmpty()).isPresent()) {
-      mistakes.add("header and resolver both name the owner of a key: remove one");
+    boolean hasHeader = written.stringValue("header").filter(name -> !name.isEmpty()).isPresent();
+    Object subject =
+        written.getValues().entrySet().stream()
+            .filter(member -> "subject".contentEquals(member.getKey()))
+            .map(Map.Entry::getValue)
+            .findFirst()
+            .orElse("");
+    String text =
+        subject instanceof EvaluatedExpressionReference expression
+            ? expression.annotationValue().toString()
+            : subject.toString();
+    if ((hasHeader ? 1 : 0) + (hasResolver ? 1 : 0) + (text.isEmpty() ? 0 : 1) > 1) {
+      mistakes.add("header, resolver and subject each name the owner of a key: keep one of them");
+    } else if (!text.isEmpty()
+        && (!(subject instanceof EvaluatedExpressionReference) || method.head(text).isEmpty())) {
+      mistakes.add(
+          "subject = \"%s\": write an expression over arguments of the path, the query, header fields or cookies that are texts, numbers or the like, such as #{account}"
+              .formatted(text));
     }
     return mistakes;
   }

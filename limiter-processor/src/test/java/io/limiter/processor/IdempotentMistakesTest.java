@@ -41,7 +41,14 @@ class IdempotentMistakesTest {
         arguments(
             "header = \"X-Key\", resolver = Who.class",
             "String",
-            "header and resolver both name the owner of a key: remove one"),
+            "header, resolver and subject each name the owner of a key: keep one of them"),
+        arguments(
+            "header = \"X-Key\", subject = \"#{order}\"",
+            "String",
+            "header, resolver and subject each name the owner of a key: keep one of them"),
+        arguments("subject = \"account\"", "String", "subject = \"account\": write an expression"),
+        arguments(
+            "subject = \"#{order}\"", "String", "subject = \"#{order}\": write an expression"),
         arguments("", FLUX + "<String>", "a stream: return its items together"),
         arguments("", PUBLISHER + "<String>", "a stream: return its items together"),
         arguments("retain = \"\"", FLUX + "<String>", "a stream: return its items together"),

@@ -18,7 +18,6 @@ import io.micronaut.web.router.RouteAttributes;
 import io.micronaut.web.router.RouteMatch;
 import io.micronaut.web.router.UriRouteMatch;
 import jakarta.inject.Singleton;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -49,7 +48,7 @@ public final class HeadBinder {
    * @return the arguments, null at other positions; empty if one of them is missing or malformed,
    *     which Micronaut answers when it binds all of them
    */
-  public Optional<Object[]> bind(HttpRequest<?> request, List<Integer> positions) {
+  public Optional<Object[]> bind(HttpRequest<?> request, Iterable<Integer> positions) {
     RouteMatch<?> match = RouteAttributes.getRouteMatch(request).orElse(null);
     if (match == null || !(match.getRouteInfo() instanceof MethodBasedRouteInfo<?, ?> route)) {
       return Optional.empty();
