@@ -11,6 +11,7 @@ enum Route {
   PLAIN("/plain", "no limit", Expected.UNLIMITED),
   FLOOR("/floor", "a bare filter and a script that returns a constant", Expected.ADMITTED),
   LIMITED("/limited", "two rules, decided in the gate", Expected.ADMITTED),
+  LIMITED_ARG("/limited-arg/one?page=2", "two rules, by arguments of the head", Expected.ADMITTED),
   LIMITED_ASYNC("/limited-async", "two rules, a CompletionStage", Expected.ADMITTED),
   HOT("/hot", "one subject, decided in the gate", Expected.ADMITTED),
   HOT_LEASED("/hot-leased", "one subject, by leases", Expected.ADMITTED),
@@ -44,7 +45,7 @@ enum Route {
   /** The least that a route of this kind costs on this machine; empty if there is none. */
   Optional<Route> floor() {
     return switch (this) {
-      case LIMITED, LIMITED_ASYNC, HOT, NO_OP -> Optional.of(FLOOR);
+      case LIMITED, LIMITED_ARG, LIMITED_ASYNC, HOT, NO_OP -> Optional.of(FLOOR);
       case LIMITED_CALL -> Optional.of(FLOOR_CALL);
       case DENIED -> Optional.of(FLOOR_DENIED);
       default -> Optional.empty();

@@ -9,6 +9,9 @@ import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
+import io.micronaut.http.annotation.Header;
+import io.micronaut.http.annotation.PathVariable;
+import io.micronaut.http.annotation.QueryValue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -77,6 +80,16 @@ class LimitedController {
       limitType = LimitType.GLOBAL,
       rules = @RateRule(count = 1_000_000_000, time = 60, algorithm = Algorithm.FIXED_WINDOW))
   String replayed() {
+    return OK;
+  }
+
+  /** Decided in the gate, which binds all three arguments. */
+  @Get("/limited-arg/{shop}")
+  @RateLimiter(
+      subject = "#{shop + page + caller}",
+      rules = {@RateRule(count = 1_000, time = 60), @RateRule(count = 10_000, time = 3_600)})
+  String limitedArg(
+      @PathVariable String shop, @QueryValue int page, @Header(CallerHeader.NAME) String caller) {
     return OK;
   }
 

@@ -84,7 +84,14 @@ class BenchmarkServiceTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"/limited", "/limited-async", "/limited-call", "/limited-call-async"})
+  @ValueSource(
+      strings = {
+        "/limited",
+        "/limited-arg/one?page=2",
+        "/limited-async",
+        "/limited-call",
+        "/limited-call-async"
+      })
   void eachCallIsAnotherCallers(String path) throws Exception {
     for (int i = 0; i < 3; i++) {
       HttpResponse<String> answer = get(shared, path);

@@ -84,7 +84,7 @@ class AlgorithmRoutes {
   /** Decided around the method. */
   @Get("/bucket-of")
   @RateLimiter(
-      subject = "#{who}",
+      subject = "#{T(java.util.Objects).toString(who)}",
       rules = @RateRule(count = 3, tokenBucket = @TokenBucket(refill = 1), time = 60))
   String bucketOf(@QueryValue String who) {
     return OK;

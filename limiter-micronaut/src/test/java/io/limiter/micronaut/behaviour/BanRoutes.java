@@ -40,7 +40,7 @@ class BanRoutes {
 
   @Get("/argument")
   @RateLimiter(
-      subject = "#{who}",
+      subject = "#{T(java.util.Objects).toString(who)}",
       rules = @RateRule(count = 1),
       ban = @Ban(violations = 2, time = 3_600))
   String argument(@QueryValue String who) {

@@ -187,27 +187,35 @@ class BoundedExecutorsTest {
     }
 
     @Get("/limited/sync")
-    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 9_000, time = 60))
+    @RateLimiter(
+        subject = "#{T(java.util.Objects).toString(who)}",
+        rules = @RateRule(count = 9_000, time = 60))
     String limited(@QueryValue String who) {
       return helper.stage().toCompletableFuture().join();
     }
 
     @Get("/limited/stage")
     @ExecuteOn(TaskExecutors.BLOCKING)
-    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 9_000, time = 60))
+    @RateLimiter(
+        subject = "#{T(java.util.Objects).toString(who)}",
+        rules = @RateRule(count = 9_000, time = 60))
     CompletionStage<String> limitedStage(@QueryValue String who) {
       return CompletableFuture.completedFuture(helper.mono().block());
     }
 
     @Get("/limited/mono")
     @ExecuteOn(TaskExecutors.BLOCKING)
-    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 9_000, time = 60))
+    @RateLimiter(
+        subject = "#{T(java.util.Objects).toString(who)}",
+        rules = @RateRule(count = 9_000, time = 60))
     Mono<String> limitedMono(@QueryValue String who) {
       return Mono.just(helper.stage().toCompletableFuture().join());
     }
 
     @Get("/limited/flux")
-    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 9_000, time = 60))
+    @RateLimiter(
+        subject = "#{T(java.util.Objects).toString(who)}",
+        rules = @RateRule(count = 9_000, time = 60))
     Flux<String> limitedFlux(@QueryValue String who) {
       return Flux.just(helper.stage().toCompletableFuture().join());
     }

@@ -175,7 +175,7 @@ class BrokenStoreTest {
     }
 
     @Get("/argument")
-    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1))
+    @RateLimiter(subject = "#{T(java.util.Objects).toString(who)}", rules = @RateRule(count = 1))
     String argument(@QueryValue String who) {
       return entered();
     }

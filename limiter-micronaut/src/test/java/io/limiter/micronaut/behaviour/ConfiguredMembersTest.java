@@ -111,7 +111,7 @@ class ConfiguredMembersTest {
     }
 
     @Get("/argument{?who}")
-    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 2))
+    @RateLimiter(subject = "#{T(java.util.Objects).toString(who)}", rules = @RateRule(count = 2))
     String ofArgument(String who) {
       return "argument";
     }

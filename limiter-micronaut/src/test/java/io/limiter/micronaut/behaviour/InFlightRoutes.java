@@ -165,7 +165,7 @@ class InFlightRoutes {
 
   @Get("/argument")
   @RateLimiter(
-      subject = "#{who}",
+      subject = "#{T(java.util.Objects).toString(who)}",
       rules = @RateRule(count = 2, algorithm = Algorithm.CONCURRENCY_LIMIT))
   CompletionStage<String> argument(@QueryValue String who) {
     return calls.begin();

@@ -69,7 +69,7 @@ class OutcomeRoutes {
 
   @Get("/failures/argument")
   @RateLimiter(
-      subject = "#{who}",
+      subject = "#{T(java.util.Objects).toString(who)}",
       rules = @RateRule(count = 2, time = HOUR, counts = Counts.FAILURES))
   HttpResponse<String> argument(@QueryValue String who, @QueryValue End end) {
     return end.end();

@@ -29,7 +29,7 @@ import reactor.core.publisher.Mono;
 
 /**
  * Routes of every {@link RouteKind}, each limited to three a minute and ten an hour for each
- * argument.
+ * argument. Their expression names a type, of which the gate calls nothing, so the guard decides.
  */
 @Controller("/by-argument")
 @Requires(property = "spec.name", value = RoutesByRequest.SPEC)
@@ -38,7 +38,7 @@ class RoutesByArgument {
   /** Three a minute and ten an hour for each argument. */
   @Retention(RetentionPolicy.RUNTIME)
   @RateLimiter(
-      subject = "#{who}",
+      subject = "#{T(java.util.Objects).toString(who)}",
       rules = {@RateRule(count = 3, time = 60), @RateRule(count = 10, time = 3600)})
   @interface Limited {}
 

@@ -156,7 +156,9 @@ class SettledAnswersTest {
     }
 
     @Get("/success")
-    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1, counts = Counts.FAILURES))
+    @RateLimiter(
+        subject = "#{T(java.util.Objects).toString(who)}",
+        rules = @RateRule(count = 1, counts = Counts.FAILURES))
     Mono<String> success(@QueryValue String who) {
       return Mono.just("ok");
     }

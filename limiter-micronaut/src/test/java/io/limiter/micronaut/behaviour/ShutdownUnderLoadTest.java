@@ -159,7 +159,7 @@ class ShutdownUnderLoadTest {
 
     @Get("/by-argument")
     @RateLimiter(
-        subject = "#{who}",
+        subject = "#{T(java.util.Objects).toString(who)}",
         rules = @RateRule(count = MANY, algorithm = Algorithm.SLIDING_WINDOW_COUNTER))
     String byArgument(@QueryValue String who) {
       return "ok";

@@ -156,45 +156,59 @@ class ThreadRoutes {
   }
 
   @Get("/by-argument/sync")
-  @RateLimiter(subject = "#{who}", rules = @RateRule(count = 100, time = 60))
+  @RateLimiter(
+      subject = "#{T(java.util.Objects).toString(who)}",
+      rules = @RateRule(count = 100, time = 60))
   String syncByArgument(@QueryValue String who) {
     return where();
   }
 
   @Get("/by-argument/own-pool")
   @ExecuteOn(OWN_POOL)
-  @RateLimiter(subject = "#{who}", rules = @RateRule(count = 100, time = 60))
+  @RateLimiter(
+      subject = "#{T(java.util.Objects).toString(who)}",
+      rules = @RateRule(count = 100, time = 60))
   String ownPoolByArgument(@QueryValue String who) {
     return where();
   }
 
   @Get("/by-argument/stage")
-  @RateLimiter(subject = "#{who}", rules = @RateRule(count = 100, time = 60))
+  @RateLimiter(
+      subject = "#{T(java.util.Objects).toString(who)}",
+      rules = @RateRule(count = 100, time = 60))
   CompletionStage<String> stageByArgument(@QueryValue String who) {
     return CompletableFuture.completedFuture(where());
   }
 
   @Get("/by-argument/stage-elsewhere")
   @ExecuteOn(TaskExecutors.IO)
-  @RateLimiter(subject = "#{who}", rules = @RateRule(count = 100, time = 60))
+  @RateLimiter(
+      subject = "#{T(java.util.Objects).toString(who)}",
+      rules = @RateRule(count = 100, time = 60))
   CompletionStage<String> stageElsewhereByArgument(@QueryValue String who) {
     return CompletableFuture.completedFuture(where());
   }
 
   @Get("/by-argument/mono")
-  @RateLimiter(subject = "#{who}", rules = @RateRule(count = 100, time = 60))
+  @RateLimiter(
+      subject = "#{T(java.util.Objects).toString(who)}",
+      rules = @RateRule(count = 100, time = 60))
   Mono<String> monoByArgument(@QueryValue String who) {
     return Mono.just(where());
   }
 
   @Get("/by-argument/deferred")
-  @RateLimiter(subject = "#{who}", rules = @RateRule(count = 100, time = 60))
+  @RateLimiter(
+      subject = "#{T(java.util.Objects).toString(who)}",
+      rules = @RateRule(count = 100, time = 60))
   Mono<String> deferredByArgument(@QueryValue String who) {
     return Mono.fromSupplier(ThreadRoutes::where);
   }
 
   @Get("/by-argument/flux")
-  @RateLimiter(subject = "#{who}", rules = @RateRule(count = 100, time = 60))
+  @RateLimiter(
+      subject = "#{T(java.util.Objects).toString(who)}",
+      rules = @RateRule(count = 100, time = 60))
   Flux<String> fluxByArgument(@QueryValue String who) {
     return Flux.just(where());
   }

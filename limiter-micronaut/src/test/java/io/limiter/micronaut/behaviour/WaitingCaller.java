@@ -145,7 +145,7 @@ abstract class WaitingCaller extends WithAndWithoutGate {
 
     @Get("/argument")
     @RateLimiter(
-        subject = "#{who}",
+        subject = "#{T(java.util.Objects).toString(who)}",
         rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
     Mono<String> argument(@QueryValue String who) {
       return Mono.fromSupplier(departures::depart);
@@ -154,7 +154,7 @@ abstract class WaitingCaller extends WithAndWithoutGate {
     @Get("/waits-in-a-thread")
     @ExecuteOn(TaskExecutors.BLOCKING)
     @RateLimiter(
-        subject = "#{who}",
+        subject = "#{T(java.util.Objects).toString(who)}",
         rules = @RateRule(count = 4, time = 1, leakyBucket = @LeakyBucket(queue = 3)))
     String waitsInAThread(@QueryValue String who) {
       return departures.depart();
@@ -169,7 +169,7 @@ abstract class WaitingCaller extends WithAndWithoutGate {
 
     @Get("/slow-argument")
     @RateLimiter(
-        subject = "#{who}",
+        subject = "#{T(java.util.Objects).toString(who)}",
         rules =
             @RateRule(count = 1, time = 60, leakyBucket = @LeakyBucket(queue = 1, fair = false)))
     Mono<String> slowArgument(@QueryValue String who) {

@@ -160,14 +160,14 @@ class SubjectMistakesTest extends MistakesContract {
     void earlyBesideUser() {}
 
     @Mistake({MEMBER, "subject = #", "{phone} needs the arguments, which are"})
-    @Get
+    @Post
     @RateLimiter(beforeSecurity = true, subject = "#{phone}", rules = @RateRule)
-    void earlyArgument(String phone) {}
+    void earlyArgument(@Body String phone) {}
 
     @Mistake({MEMBER, "the cost depends on the arguments"})
-    @Get
+    @Post
     @RateLimiter(beforeSecurity = true, cost = "#{rows}", rules = @RateRule)
-    void earlyCost(int rows) {}
+    void earlyCost(@Body int rows) {}
 
     @Mistake({MEMBER, "write duplicate = @Duplicate(by = DuplicateBy.CALLER)"})
     @Post
