@@ -13,6 +13,7 @@ import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.annotation.Body;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
