@@ -1,7 +1,7 @@
 package example;
 
+import io.limiter.client.ObeyRateLimits;
 import io.limiter.micronaut.annotation.LimitType;
-import io.limiter.micronaut.annotation.ObeyRateLimits;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.client.annotation.Client;

@@ -44,7 +44,12 @@ class DocsIT {
   private static final Path KEYS =
       ROOT.resolve("limiter-idempotency/src/test/java/io/limiter/idempotency/docs");
 
-  private static final String PAGE_OF_KEYS = "idempotency-keys.md:";
+  private static final Path CLIENTS =
+      ROOT.resolve("limiter-client/src/test/java/io/limiter/client/docs");
+
+  /** Whose services the tests of the modules start. */
+  private static final List<String> PAGES_OF_MODULES =
+      List.of("idempotency-keys.md:", "outgoing-calls.md:");
 
   /** Those of the test kit, which are a user's. */
   private static final Path KIT = ROOT.resolve("limiter-test/src/test/java");
@@ -69,7 +74,7 @@ class DocsIT {
 
   @TestFactory
   Stream<DynamicTest> javaIsCompiled() throws IOException {
-    DocumentedSources sources = new DocumentedSources(EXAMPLES, OWN_ALGORITHM, KEYS, KIT);
+    DocumentedSources sources = new DocumentedSources(EXAMPLES, OWN_ALGORITHM, KEYS, CLIENTS, KIT);
     return snippets("java")
         .map(
             snippet ->
@@ -113,7 +118,12 @@ class DocsIT {
   private static Map<String, String> packagesOfPublicTypes() throws IOException {
     Map<String, String> packages = new HashMap<>();
     for (String module :
-        List.of("limiter-core", "limiter-micronaut", "limiter-idempotency", "limiter-test")) {
+        List.of(
+            "limiter-core",
+            "limiter-micronaut",
+            "limiter-idempotency",
+            "limiter-client",
+            "limiter-test")) {
       String name = "";
       for (String line : Files.readAllLines(ROOT.resolve("docs/api/" + module + ".txt"))) {
         Matcher type = DECLARED_TYPE.matcher(line);
@@ -171,7 +181,7 @@ class DocsIT {
   }
 
   private static boolean isOfThisModule(Snippet snippet) {
-    return !snippet.where().startsWith(PAGE_OF_KEYS);
+    return PAGES_OF_MODULES.stream().noneMatch(snippet.where()::startsWith);
   }
 
   private static DocsServer server(Snippet snippet) {

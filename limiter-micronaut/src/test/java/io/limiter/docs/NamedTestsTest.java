@@ -33,7 +33,12 @@ class NamedTestsTest {
   private static String source(String type) throws IOException {
     StringBuilder text = new StringBuilder();
     for (String module :
-        List.of("limiter-core", "limiter-micronaut", "limiter-idempotency", "demo-app")) {
+        List.of(
+            "limiter-core",
+            "limiter-micronaut",
+            "limiter-idempotency",
+            "limiter-client",
+            "demo-app")) {
       try (Stream<Path> files = Files.walk(ROOT.resolve(module).resolve("src/test/java"))) {
         for (Path file : files.filter(path -> path.endsWith(type + ".java")).toList()) {
           text.append(Files.readString(file));

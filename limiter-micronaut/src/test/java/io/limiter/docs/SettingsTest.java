@@ -19,7 +19,7 @@ class SettingsTest {
       # Settings
 
       Settings with a fixed name. Those of [policies, routes and tiers](configuration.md) have names that the application chooses. This
-      table is written by the build: `./mvnw test -pl limiter-idempotency -am -Dtest=SettingsTest -Dlimiter.settings=write
+      table is written by the build: `./mvnw test -pl limiter-idempotency,limiter-client -am -Dtest=SettingsTest -Dlimiter.settings=write
       -Dsurefire.failIfNoSpecifiedTests=false`.
 
       | setting | type | |
@@ -42,7 +42,7 @@ class SettingsTest {
   /** The rows of optional modules, which their own tests check. */
   private static Map<String, String> ofModules() throws IOException {
     return Files.readAllLines(PAGE).stream()
-        .filter(line -> line.startsWith("| `limiter.idempotency."))
+        .filter(line -> line.matches("\\| `limiter\\.(idempotency|client)\\..*"))
         .collect(Collectors.toMap(line -> line.split("`")[1], line -> line));
   }
 }

@@ -107,16 +107,21 @@ class SettingsIT {
         .contains("with limiter.gate.enabled = false all calls are decided around the method");
   }
 
-  /** Those of keys are named by their module, which looks at them apart from the others. */
+  /** Those of optional modules are named by these, which look at them apart from the others. */
   @ParameterizedTest
-  @ValueSource(booleans = {true, false})
-  void aMisspeltNameInAFileStopsTheStart(boolean ofKeys) {
+  @ValueSource(
+      strings = {
+        "limiter\\.idempotency\\..*",
+        "limiter\\.client\\..*",
+        "limiter\\.(?!(idempotency|client)\\.).*"
+      })
+  void aMisspeltNameInAFileStopsTheStart(String settings) {
     Map<String, Object> file = SettingsTable.base(Kind.OFF);
     List<String> names =
         rows()
             .filter(row -> !row.setting().matches("limiter\\.(policies|tiers|routes).*"))
             .filter(row -> !row.isFree())
-            .filter(row -> row.setting().startsWith("limiter.idempotency.") == ofKeys)
+            .filter(row -> row.setting().matches(settings))
             .peek(row -> file.put(row.misspelt(), row.value()))
             .map(row -> row.misspelt() + " in ")
             .toList();

@@ -61,9 +61,6 @@ public final class FixedSettings {
               limiter.address.header limiter.address.ipv6-prefix limiter.address.trusted-proxies
               limiter.block.addresses limiter.block.users
               limiter.block.message limiter.block.status
-              limiter.client.jitter
-              limiter.client.max-retry-after limiter.client.max-servers
-              limiter.client.max-wait limiter.client.max-waiters
               limiter.denial.body
               limiter.denial.in-flight-message limiter.denial.too-costly-message
               limiter.denial.code limiter.denial.message limiter.denial.status

@@ -33,7 +33,13 @@ final class ModuleSettings {
           "limiter-idempotency",
           "io.limiter.idempotency.Idempotent");
 
-  private static final List<Module> ALL = List.of(KEYS);
+  private static final Module CLIENTS =
+      new Module(
+          LimiterConfiguration.PREFIX + ".client",
+          "limiter-client",
+          "io.limiter.client.ObeyRateLimits");
+
+  private static final List<Module> ALL = List.of(KEYS, CLIENTS);
 
   /** The members of a policy that users may expect, and that {@link #KEYS} has in their place. */
   private static final Pattern OF_KEYS =

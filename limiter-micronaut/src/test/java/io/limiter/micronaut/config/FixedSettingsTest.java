@@ -19,6 +19,7 @@ import io.micronaut.runtime.context.scope.refresh.RefreshEvent;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The words of switches, and what a refresh makes of changed, removed and mistyped settings. */
@@ -340,22 +342,26 @@ class FixedSettingsTest {
     }
   }
 
-  @Test
-  void aSettingOfAnAbsentModuleNamesItsDependency() throws IOException {
+  @ParameterizedTest
+  @CsvSource({"idempotency, max-answer, MAX_ANSWER", "client, max-wait, MAX_WAIT"})
+  void aSettingOfAnAbsentModuleNamesItsDependency(String module, String setting, String variable)
+      throws IOException {
     String remedy =
-        " without the module limiter-idempotency: add the dependency io.limiter:limiter-idempotency, or remove the setting";
-    write("limiter.idempotency: {max-answer: 5, routes: [{path: /orders}]}");
+        " without the module limiter-%s: add the dependency io.limiter:limiter-%s, or remove the setting"
+            .formatted(module, module);
+    write("limiter.%s: {%s: 5, routes: [{path: /orders}]}".formatted(module, setting));
     assertThat(catchThrowable(this::start))
         .rootCause()
-        .hasMessageContaining("limiter.idempotency.max-answer in ")
-        .hasMessageContaining("limiter.idempotency.routes in ")
+        .hasMessageContaining("limiter.%s.%s in ".formatted(module, setting))
+        .hasMessageContaining("limiter.%s.routes in ".formatted(module))
         .hasMessageContaining(": there is no such setting" + remedy);
     write("limiter.zone: UTC");
-    startWithVariables(Map.of("LIMITER_IDEMPOTENCY_MAX_ANSWER", "5")).close();
+    String name = "LIMITER_%s_%s".formatted(module.toUpperCase(Locale.ROOT), variable);
+    startWithVariables(Map.of(name, "5")).close();
     assertThat(names.messages())
         .containsExactly(
-            "The environment variable LIMITER_IDEMPOTENCY_MAX_ANSWER has no effect: there is no such setting"
-                + remedy);
+            "The environment variable %s has no effect: there is no such setting%s"
+                .formatted(name, remedy));
   }
 
   @ParameterizedTest

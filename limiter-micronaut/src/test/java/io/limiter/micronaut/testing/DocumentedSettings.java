@@ -9,6 +9,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
@@ -31,6 +33,19 @@ public final class DocumentedSettings {
       Files.writeString(file, page);
     }
     assertThat(file).hasContent(page);
+  }
+
+  /** The rows of an optional module, among those of the others. */
+  public static void checkRows(Path file, String prefix) throws IOException {
+    String begin = "| `" + prefix + '.';
+    List<String> lines = new ArrayList<>(Files.readAllLines(file));
+    lines.removeIf(line -> line.startsWith(begin));
+    int first = 0;
+    while (!lines.get(first).startsWith("| `") || lines.get(first).compareTo(begin) < 0) {
+      first++;
+    }
+    lines.addAll(first, rows().values());
+    check(file, String.join("\n", lines) + '\n');
   }
 
   /** What an editor shows. */

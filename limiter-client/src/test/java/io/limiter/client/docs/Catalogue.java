@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.docs;
+package io.limiter.client.docs;
 
-import io.limiter.micronaut.annotation.ObeyRateLimits;
+import io.limiter.client.ObeyRateLimits;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.client.annotation.Client;
 import org.reactivestreams.Publisher;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.client;
+package io.limiter.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.docs;
+package io.limiter.client.docs;
 
 import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.LimitType;

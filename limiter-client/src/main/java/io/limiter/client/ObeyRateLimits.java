@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.annotation;
+package io.limiter.client;
 
 import io.micronaut.http.annotation.FilterMatcher;
 import java.lang.annotation.Documented;
@@ -13,8 +13,7 @@ import java.lang.annotation.Target;
  * {@code Retry-After} of a 429, 503 or 403, {@code RateLimit} with nothing remaining, and their
  * older forms. Until that time, and a random time more by {@code limiter.client.jitter}, further
  * calls to the server wait, without a thread, for {@code limiter.client.max-wait} at most; a call
- * that would wait longer fails with {@link io.limiter.micronaut.exception.ServerRateLimitException}
- * and is not sent.
+ * that would wait longer fails with {@link ServerRateLimitException} and is not sent.
  *
  * <pre>{@code
  * @ObeyRateLimits

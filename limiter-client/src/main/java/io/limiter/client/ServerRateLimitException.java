@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.exception;
+package io.limiter.client;
 
 import io.micronaut.http.client.exceptions.HttpClientException;
 import java.time.Duration;
 
 /**
  * A call was not sent, because the server has asked for a longer pause than a call may wait, or
- * because enough calls wait already. See {@link io.limiter.micronaut.annotation.ObeyRateLimits}.
+ * because enough calls wait already. See {@link ObeyRateLimits}.
  */
 public final class ServerRateLimitException extends HttpClientException {
 

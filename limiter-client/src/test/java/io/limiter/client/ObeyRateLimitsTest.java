@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.client;
+package io.limiter.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.limiter.micronaut.annotation.ObeyRateLimits;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.exception.ServerRateLimitException;
 import io.limiter.micronaut.testing.HttpService;
-import io.limiter.micronaut.testing.Starts;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.async.annotation.SingleResult;
@@ -76,16 +73,23 @@ class ObeyRateLimitsTest {
     }
   }
 
-  @ObeyRateLimits
-  @Client("${other.url}/other")
-  @Requires(property = "spec.name", value = OWN)
-  interface Obedient {
+  interface Scripted {
     @Get("/scripted")
     HttpResponse<String> scripted(@Header("X-Status") int status, @Header("X-Lines") String lines);
 
     @Get("/limited")
     String limited();
+  }
 
+  @ObeyRateLimits
+  @Client("${other.address}/other")
+  @Requires(property = "spec.name", value = OWN)
+  interface ByAddress extends Scripted {}
+
+  @ObeyRateLimits
+  @Client("${other.url}/other")
+  @Requires(property = "spec.name", value = OWN)
+  interface Obedient extends Scripted {
     @Get("/limited")
     @SingleResult
     CompletableFuture<String> limitedAsync();
@@ -118,6 +122,7 @@ class ObeyRateLimitsTest {
       Map<String, Object> all = HttpService.settings(settings);
       all.put("spec.name", OWN);
       all.put("other.url", "http://localhost:" + other.port());
+      all.put("other.address", "http://127.0.0.1:" + other.port());
       own = ApplicationContext.run(all);
     }
     return own.getBean(type);
@@ -219,16 +224,17 @@ class ObeyRateLimitsTest {
     assertThat(first.get(20, TimeUnit.SECONDS)).isEqualTo("ok");
   }
 
-  @ParameterizedTest
-  @CsvSource({
-    "limiter.client.max-wait, 6m",
-    "limiter.client.max-waiters, -1",
-    "limiter.client.max-retry-after, 0s",
-    "limiter.client.jitter, 1.5",
-    "limiter.client.max-servers, 0"
-  })
-  void aMistakeStopsTheStart(String setting, String value) {
-    assertThat(Starts.mistake(Map.of(setting, value))).hasMessageContaining(setting);
+  /** One server by two names counts as two. */
+  @Test
+  void onlyServersThatHaveAskedForAPauseAreKnownAndNoMoreThanTheMaximum() {
+    Obedient client = client(Obedient.class, "limiter.client.max-servers", 1);
+    ByAddress byAddress = client(ByAddress.class);
+    assertThat(client.limited()).isEqualTo("ok");
+    call(byAddress, 429, "Retry-After: 60");
+    call(client, 429, "Retry-After: 60");
+
+    assertThatThrownBy(byAddress::limited).isInstanceOf(ServerRateLimitException.class);
+    assertThat(client.limited()).isEqualTo("ok");
   }
 
   @Test
@@ -267,7 +273,7 @@ class ObeyRateLimitsTest {
     assertThat(pause.laterNanos(0, random)).isZero();
   }
 
-  private static void call(Obedient client, int status, String lines) {
+  private static void call(Scripted client, int status, String lines) {
     try {
       client.scripted(status, lines);
     } catch (HttpClientResponseException asked) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.config;
+package io.limiter.client;
 
 import io.micronaut.context.annotation.ConfigurationProperties;
 import io.micronaut.context.annotation.Context;
@@ -24,7 +24,7 @@ import java.time.Duration;
  */
 @Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(ClientConfiguration.PREFIX)
-public record ClientConfiguration(
+record ClientConfiguration(
     @Bindable(defaultValue = "2s") Duration maxWait,
     @Bindable(defaultValue = "100") int maxWaiters,
     @Bindable(defaultValue = "5m") Duration maxRetryAfter,
@@ -32,19 +32,31 @@ public record ClientConfiguration(
     @Bindable(defaultValue = "1000") int maxServers) {
 
   /** Prefix of these settings. */
-  public static final String PREFIX = LimiterConfiguration.PREFIX + ".client";
-
-  private static final int MAX_NUMBER = 100_000;
+  static final String PREFIX = "limiter.client";
 
   /**
    * @throws ConfigurationException naming the property, its value and the remedy
    */
-  public ClientConfiguration {
-    Bounds.require(PREFIX + ".max-wait", maxWait, Duration.ZERO, Duration.ofMinutes(5));
-    Bounds.require(PREFIX + ".max-waiters", maxWaiters, 0, MAX_NUMBER);
-    Bounds.require(
-        PREFIX + ".max-retry-after", maxRetryAfter, Duration.ofSeconds(1), Duration.ofDays(1));
-    Bounds.require(PREFIX + ".jitter", jitter, jitter >= 0 && jitter <= 1, "0 to 1");
-    Bounds.require(PREFIX + ".max-servers", maxServers, 1, MAX_NUMBER);
+  ClientConfiguration {
+    require("max-wait", maxWait, Duration.ZERO, Duration.ofMinutes(5));
+    require("max-waiters", maxWaiters, 0 <= maxWaiters && maxWaiters <= 100_000, "0 to 100000");
+    require("max-retry-after", maxRetryAfter, Duration.ofSeconds(1), Duration.ofDays(1));
+    require("jitter", jitter, 0 <= jitter && jitter <= 1, "0 to 1");
+    require("max-servers", maxServers, 1 <= maxServers && maxServers <= 100_000, "1 to 100000");
+  }
+
+  private static void require(String name, Duration value, Duration least, Duration most) {
+    require(
+        name,
+        value.toMillis() + " ms",
+        least.compareTo(value) <= 0 && value.compareTo(most) <= 0,
+        "%s ms to %s ms".formatted(least.toMillis(), most.toMillis()));
+  }
+
+  private static void require(String name, Object value, boolean fits, String range) {
+    if (!fits) {
+      throw new ConfigurationException(
+          "%s.%s = %s: set it to %s".formatted(PREFIX, name, value, range));
+    }
   }
 }

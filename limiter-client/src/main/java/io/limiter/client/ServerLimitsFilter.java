@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.client;
+package io.limiter.client;
 
-import io.limiter.core.util.BoundedCache;
-import io.limiter.micronaut.annotation.ObeyRateLimits;
-import io.limiter.micronaut.config.ClientConfiguration;
-import io.limiter.micronaut.exception.ServerRateLimitException;
-import io.limiter.micronaut.thread.LimiterTimer;
-import io.micronaut.context.annotation.Requires;
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.http.BasicHttpAttributes;
@@ -16,15 +12,16 @@ import io.micronaut.http.MutableHttpRequest;
 import io.micronaut.http.annotation.ClientFilter;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ResponseFilter;
-import io.micronaut.http.client.exceptions.HttpClientException;
 import io.micronaut.http.client.exceptions.HttpClientResponseException;
 import io.micronaut.scheduling.TaskExecutors;
 import jakarta.inject.Named;
 import java.net.URI;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -39,25 +36,21 @@ import org.jspecify.annotations.Nullable;
 @ClientFilter
 @Order(
     Ordered.HIGHEST_PRECEDENCE) // filters that sign a request, or add a token, run after the wait
-@Requires(classes = HttpClientException.class)
 final class ServerLimitsFilter {
 
   private static final CompletionStage<Optional<HttpResponse<?>>> SEND =
       CompletableFuture.completedFuture(Optional.empty());
 
   private final ClientConfiguration configuration;
-  private final LimiterTimer timer;
   private final ExecutorService executor;
-  private final BoundedCache<String, Server> servers;
+
+  /** Those that have asked for a pause; a service has few. */
+  private final Map<String, Server> servers = new ConcurrentHashMap<>();
 
   ServerLimitsFilter(
-      ClientConfiguration configuration,
-      LimiterTimer timer,
-      @Named(TaskExecutors.BLOCKING) ExecutorService executor) {
+      ClientConfiguration configuration, @Named(TaskExecutors.BLOCKING) ExecutorService executor) {
     this.configuration = configuration;
-    this.timer = timer;
     this.executor = executor;
-    this.servers = new BoundedCache<>(configuration.maxServers(), Server::new);
   }
 
   /**
@@ -112,7 +105,7 @@ final class ServerLimitsFilter {
   @RequestFilter
   CompletionStage<Optional<HttpResponse<?>>> before(MutableHttpRequest<?> request) {
     Server server = servers.get(name(request));
-    if (server.pauseNanos() <= 0) {
+    if (server == null || server.pauseNanos() <= 0) {
       return SEND;
     }
     if (server.waiting.incrementAndGet() > configuration.maxWaiters()) {
@@ -132,7 +125,7 @@ final class ServerLimitsFilter {
     long pause = server.pauseNanos();
     long left = latestNanos - System.nanoTime();
     if (pause <= 0) {
-      turn.completeAsync(Optional::empty, executor);
+      turn.complete(Optional.empty());
     } else if (pause > left) {
       turn.completeExceptionally(
           server.rejection(
@@ -140,8 +133,8 @@ final class ServerLimitsFilter {
                   .formatted(configuration.maxWait().toMillis())));
     } else {
       long later = server.pause.laterNanos(configuration.jitter(), ThreadLocalRandom.current());
-      var unused =
-          timer.schedule(() -> await(server, turn, latestNanos), Math.min(pause + later, left));
+      CompletableFuture.delayedExecutor(Math.min(pause + later, left), NANOSECONDS, executor)
+          .execute(() -> await(server, turn, latestNanos));
     }
   }
 
@@ -154,7 +147,14 @@ final class ServerLimitsFilter {
     Duration pause = received == null ? Duration.ZERO : StatedPause.of(received);
     if (!pause.isZero()) {
       Duration longest = configuration.maxRetryAfter();
-      servers.get(name(request)).pause(pause.compareTo(longest) > 0 ? longest : pause);
+      String name = name(request);
+      Server server =
+          servers.size() < configuration.maxServers()
+              ? servers.computeIfAbsent(name, Server::new)
+              : servers.get(name);
+      if (server != null) {
+        server.pause(pause.compareTo(longest) > 0 ? longest : pause);
+      }
     }
   }
 

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.client.docs;
+
+import io.micronaut.core.annotation.Introspected;
+
+@Introspected
+record Item(String name) {}
