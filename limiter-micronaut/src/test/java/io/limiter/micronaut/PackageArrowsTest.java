@@ -112,6 +112,20 @@ class PackageArrowsTest {
   static final ArchRule nothingThatSeesRequestsHasRegularExpressions =
       independent(of(ADDRESS, CALL, DENIAL, HTTP, INTERCEPT, SUBJECT, THREAD), "java.util.regex..");
 
+  /** A room: the gate finds it as a bean. */
+  @ArchTest
+  static final ArchRule nothingKnowsDirectDenials =
+      noClasses()
+          .that(WRITTEN_BY_HAND)
+          .and(DescribedPredicate.not(belongTo("DirectDenials")))
+          .should()
+          .dependOnClassesThat(belongTo("DirectDenials"));
+
+  private static DescribedPredicate<JavaClass> belongTo(String type) {
+    return describe(
+        "belongs to " + type, found -> found.getName().matches(".*[.]" + type + "([$].*)?"));
+  }
+
   @ArchTest static final ArchRule theGateKnowsNoGuard = independent(of(HTTP), INTERCEPT);
 
   @ArchTest static final ArchRule theGuardKnowsNoGate = independent(of(INTERCEPT), HTTP);

@@ -5,6 +5,7 @@ import io.limiter.core.Outcome;
 import io.limiter.micronaut.config.DenialConfiguration;
 import io.limiter.micronaut.config.TemplateConfiguration;
 import io.limiter.micronaut.denial.ProblemTypes.Problem;
+import io.micronaut.context.BeanContext;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
@@ -25,17 +26,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Creates the configured body, unless the application has its own {@link DenialBody}. */
 @Internal
 @Factory
 public final class DenialBodyFactory {
-
-  /** Micronaut's own, which is not public. */
-  private static final String PROCESSOR =
-      "io.micronaut.http.server.exceptions.response.DefaultErrorResponseProcessor";
 
   /** Prefix of the problem types. */
   private static final String TYPES = "https://iana.org/assignments/http-problem-types#";
@@ -49,6 +45,7 @@ public final class DenialBodyFactory {
       DenialConfiguration configuration,
       TemplateConfiguration template,
       BeanProvider<ErrorResponseProcessor<?>> errors,
+      BeanContext beans,
       List<ProblemTypes> types) {
     DenialConfiguration.Body form = configuration.form();
     if (form != DenialConfiguration.Body.TEMPLATE && template.fields().isPresent()) {
@@ -64,7 +61,7 @@ public final class DenialBodyFactory {
           "%s.numbers = true: only %s.body = problem has them by itself: set that, or write placeholders such as {limit} into messages or the template"
               .formatted(DenialConfiguration.PREFIX, DenialConfiguration.PREFIX));
     }
-    ApplicationBody application = new ApplicationBody(errors);
+    ApplicationBody application = new ApplicationBody(errors, () -> UsualErrors.template(beans));
     return switch (form) {
       case APPLICATION -> application;
       case PROBLEM -> problem(application, configuration, types);
@@ -167,21 +164,20 @@ public final class DenialBodyFactory {
   static final class ApplicationBody implements DirectBody {
 
     /**
-     * {@link JsonError} as micronaut-jackson-databind of Micronaut 4, that of Micronaut 5, which
-     * sorts members by name, and micronaut-serde write it, each with a list of errors and with a
-     * single one, as the application has configured it.
-     */
-    private static final List<JsonTemplate> LAYOUTS = layouts();
-
-    /**
      * Not created at the start: a service that serves no HTTP may lack what it needs, such as JSON.
      * Kept from the warm-up on: a context that is closed has no beans, and the last requests may be
      * denied after that.
      */
     private final Supplier<ErrorResponseProcessor<?>> application;
 
-    ApplicationBody(BeanProvider<ErrorResponseProcessor<?>> application) {
+    /** For programs, where all that makes and encodes it is Micronaut's; else empty. */
+    private final Supplier<Optional<JsonTemplate>> ours;
+
+    ApplicationBody(
+        BeanProvider<ErrorResponseProcessor<?>> application,
+        Supplier<Optional<JsonTemplate>> ours) {
       this.application = SupplierUtil.memoized(application::get);
+      this.ours = SupplierUtil.memoized(ours);
     }
 
     @Override
@@ -230,56 +226,10 @@ public final class DenialBodyFactory {
       return MediaType.APPLICATION_JSON_TYPE;
     }
 
+    /** Mappers leave an empty message out. */
     @Override
-    public List<JsonTemplate> layouts(Outcome outcome) {
-      return application.get().getClass().getName().equals(PROCESSOR) ? LAYOUTS : List.of();
-    }
-
-    private static List<JsonTemplate> layouts() {
-      JsonTemplate.Part uri = rejection -> rejection.request().getUri().toString();
-      Object link = JsonTemplate.object("href", uri, "templated", false);
-      Object self = JsonTemplate.object("self", link);
-      Object selfInList = JsonTemplate.object("self", List.of(link));
-      Object error = JsonTemplate.object("message", Denial.Value.MESSAGE);
-      Object errors = JsonTemplate.object("errors", List.of(error));
-      return Stream.of(
-              JsonTemplate.object(
-                  "message",
-                  Denial.Value.TITLE,
-                  "logref",
-                  Denial.Value.CODE,
-                  "_links",
-                  self,
-                  "_embedded",
-                  errors),
-              JsonTemplate.object(
-                  "message",
-                  Denial.Value.TITLE,
-                  "_embedded",
-                  errors,
-                  "_links",
-                  self,
-                  "logref",
-                  Denial.Value.CODE),
-              JsonTemplate.object(
-                  "_links",
-                  selfInList,
-                  "_embedded",
-                  errors,
-                  "message",
-                  Denial.Value.TITLE,
-                  "logref",
-                  Denial.Value.CODE),
-              JsonTemplate.object(
-                  "message", Denial.Value.MESSAGE, "logref", Denial.Value.CODE, "_links", self),
-              JsonTemplate.object(
-                  "message", Denial.Value.MESSAGE, "_links", self, "logref", Denial.Value.CODE),
-              JsonTemplate.object(
-                  "_links", selfInList,
-                  "message", Denial.Value.MESSAGE,
-                  "logref", Denial.Value.CODE))
-          .map(JsonTemplate::new)
-          .toList();
+    public Optional<JsonTemplate> template(Denial denial) {
+      return denial.message().isEmpty() ? Optional.empty() : ours.get();
     }
   }
 
@@ -321,8 +271,8 @@ public final class DenialBodyFactory {
     }
 
     @Override
-    public List<JsonTemplate> layouts(Outcome outcome) {
-      return List.of(templates.apply(outcome));
+    public Optional<JsonTemplate> template(Denial denial) {
+      return Optional.of(templates.apply(denial.verdict().outcome()));
     }
 
     private static boolean browser(HttpRequest<?> request) {

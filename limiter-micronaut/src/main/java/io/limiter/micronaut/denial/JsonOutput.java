@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.denial;
 
+import io.micronaut.core.version.VersionUtils;
 import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/**
- * JSON in UTF-8, as Jackson's generators write it without settings of the application. They differ
- * in characters beyond the first plane, such as emoji: Jackson 2 escapes both surrogates, Jackson 3
- * writes the character.
- */
+/** JSON in UTF-8, as Jackson's generators write it without settings of the application. */
 final class JsonOutput {
 
   private static final int TYPICAL_LENGTH = 256;
@@ -18,16 +15,14 @@ final class JsonOutput {
 
   private static final String HEX = "0123456789ABCDEF";
 
-  private final boolean pairs;
+  /**
+   * Whether characters beyond the first plane, such as emoji, are written as they are: by Jackson
+   * 3, which is that of Micronaut 5. Jackson 2 escapes both surrogates.
+   */
+  private static final boolean PAIRS = VersionUtils.isAtLeastMicronautVersion("5.0.0");
+
   private byte[] bytes = new byte[TYPICAL_LENGTH];
   private int size;
-
-  /**
-   * @param pairs whether a pair of surrogates is written as the character that it stands for
-   */
-  JsonOutput(boolean pairs) {
-    this.pairs = pairs;
-  }
 
   /** A text, a number, a boolean, null, or a list of these. */
   void value(@Nullable Object value) {
@@ -68,7 +63,7 @@ final class JsonOutput {
         bytes[size++] = (byte) c;
       } else {
         reserve(text.length() - i + ESCAPE_LENGTH);
-        if (pairs && Character.isSurrogate(c) && Character.charCount(text.codePointAt(i)) == 2) {
+        if (PAIRS && Character.isSurrogate(c) && Character.charCount(text.codePointAt(i)) == 2) {
           pair(text.codePointAt(i));
           i++;
         } else {

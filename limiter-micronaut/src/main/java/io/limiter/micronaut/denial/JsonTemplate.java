@@ -14,18 +14,15 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A JSON value of constants and values of a rejected request. It is filled as a tree, which the
- * application's JSON mapper writes, or written as bytes, as a JSON mapper without settings of the
- * application writes the tree.
+ * A JSON value of constants and values of a rejected request. It is written as bytes, or filled as
+ * a tree, which the application's JSON mapper writes: the same bytes, unless it has settings of the
+ * application.
  */
 @Internal
 public final class JsonTemplate {
 
   /** Maps, lists, constants and parts. */
   private final @Nullable Object content;
-
-  /** Whether emoji are written as they are, and not as escaped surrogates. */
-  private final boolean pairs;
 
   // The same in the order of the text: a constant before each part, and one behind the last.
   private final List<byte[]> constants = new ArrayList<>();
@@ -44,13 +41,8 @@ public final class JsonTemplate {
    *     nesting
    */
   JsonTemplate(@Nullable Object content) {
-    this(content, false);
-  }
-
-  private JsonTemplate(@Nullable Object content, boolean pairs) {
     this.content = content;
-    this.pairs = pairs;
-    JsonOutput constant = new JsonOutput(pairs);
+    JsonOutput constant = new JsonOutput();
     split(content, constant);
     constants.add(constant.take());
   }
@@ -158,11 +150,6 @@ public final class JsonTemplate {
                     .collect(Collectors.joining(", "))));
   }
 
-  /** The same as Jackson 2 and as Jackson 3 write it: the second does not escape emoji. */
-  public List<JsonTemplate> byJackson() {
-    return List.of(this, new JsonTemplate(content, true));
-  }
-
   /** The value as a tree, of which an application's mapper leaves nothing out, such as nulls. */
   JsonNode fill(Rejection rejection) {
     return node(content, rejection);
@@ -197,7 +184,7 @@ public final class JsonTemplate {
    * @throws IllegalArgumentException if the body contains the URI of the request, and it is invalid
    */
   public byte[] write(Rejection rejection) {
-    JsonOutput json = new JsonOutput(pairs);
+    JsonOutput json = new JsonOutput();
     for (int i = 0; i < parts.size(); i++) {
       json.bytes(constants.get(i));
       json.value(parts.get(i).of(rejection));

@@ -30,7 +30,8 @@ public final class Rejections {
       DenialBody body,
       BeanProvider<ErrorResponseProcessor<?>> application) {
     this.messages = messages;
-    this.body = body instanceof DirectBody own ? own : new ApplicationBody(application);
+    this.body =
+        body instanceof DirectBody own ? own : new ApplicationBody(application, Optional::empty);
   }
 
   /**

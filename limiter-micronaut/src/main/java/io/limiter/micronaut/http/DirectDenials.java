@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.http;
 
+import io.limiter.micronaut.denial.Denial;
+import io.limiter.micronaut.denial.DirectBody;
+import io.limiter.micronaut.denial.JsonTemplate;
 import io.limiter.micronaut.exception.CallerBannedException;
 import io.limiter.micronaut.exception.DuplicateSubmissionException;
 import io.limiter.micronaut.exception.LimitDeniedException;
@@ -10,21 +13,24 @@ import io.micronaut.context.BeanContext;
 import io.micronaut.context.exceptions.BeanContextException;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
+import io.micronaut.core.type.Argument;
 import io.micronaut.core.util.PathMatcher;
 import io.micronaut.core.util.SupplierUtil;
 import io.micronaut.http.HttpHeaders;
+import io.micronaut.http.HttpMethod;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MediaType;
 import io.micronaut.http.MutableHttpHeaders;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
+import io.micronaut.http.body.MessageBodyWriter;
 import io.micronaut.http.filter.FilterContinuation;
 import io.micronaut.http.filter.FilterPatternStyle;
 import io.micronaut.http.filter.HttpFilter;
 import io.micronaut.http.server.HttpServerConfiguration;
 import io.micronaut.http.server.exceptions.ExceptionHandler;
-import io.micronaut.http.server.exceptions.response.JsonErrorResponseBodyProvider;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.qualifiers.Qualifiers;
 import io.micronaut.scheduling.executor.ThreadSelection;
@@ -44,15 +50,21 @@ import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Responds to denied requests in the gate, without an exception that passes through the server: in
  * a flood of denials that costs more than all the rest. An application that could see the
  * difference receives the exception: one that has an {@code @Error} method or a handler of its own
- * for it, logs handled exceptions, or chooses the threads of handlers.
+ * for it, logs handled exceptions, or chooses the threads of handlers. Bodies in the formats of the
+ * limiter are written as bytes, unless a filter may look at the object.
  */
 @Singleton
-final class DirectDenials {
+final class DirectDenials implements DenialResponder {
+
+  private static final Logger LOG = LoggerFactory.getLogger(DirectDenials.class);
 
   private final BeanContext beans;
   private final HttpServerConfiguration server;
@@ -75,18 +87,38 @@ final class DirectDenials {
     this.writers = writers;
   }
 
-  /** The response to this request; empty if the application is to receive the exception. */
-  Optional<MutableHttpResponse<?>> respond(HttpRequest<?> request, LimitDeniedException denied) {
+  @Override
+  public Optional<MutableHttpResponse<?>> respond(
+      HttpRequest<?> request, LimitDeniedException denied) {
     Application known = application.get();
     if (known.handles(denied, request)) {
       return Optional.empty();
     }
-    Optional<DenialBytes> bytes = known.receives(request) ? Optional.empty() : known.bytes();
     MutableHttpResponse<?> response =
-        bytes.isPresent() ? bytes.get().respond(request, denied) : handler.handle(request, denied);
+        known.receives(request) || !isForProgram(request)
+            ? handler.handle(request, denied)
+            : write(known.body(), handler.denial(request, denied));
     RouteAttributes.setException(response, denied);
     writeServerFields(response.getHeaders());
     return Optional.of(response);
+  }
+
+  /** HEAD has no body, and a browser receives a page. */
+  private static boolean isForProgram(HttpRequest<?> request) {
+    return request.getMethod() != HttpMethod.HEAD
+        && !request.accept().contains(MediaType.TEXT_HTML_TYPE);
+  }
+
+  private MutableHttpResponse<?> write(Optional<OwnBody> own, Denial denial) {
+    Optional<JsonTemplate> template = own.flatMap(body -> body.body().template(denial));
+    if (template.isPresent()) {
+      try {
+        return own.get().write(template.get(), denial);
+      } catch (IllegalArgumentException noUri) {
+        LOG.debug("The URI of a denied request is invalid", noUri);
+      }
+    }
+    return handler.respond(denial);
   }
 
   /** As the server writes them into each response of a route or a handler. */
@@ -131,16 +163,15 @@ final class DirectDenials {
             .flatMap(routes -> routes.getErrorRoutes().stream())
             .toList(),
         ResponseFilters.of(beans, server),
-        handler
-            .directBody()
-            .filter(body -> hasUsualErrors())
-            .map(body -> new DenialBytes(handler, body, writers)));
+        handler.directBody().map(this::own));
   }
 
-  private boolean hasUsualErrors() {
-    String usual = JsonErrorResponseBodyProvider.class.getPackageName();
-    return beans.getBeansOfType(JsonErrorResponseBodyProvider.class).stream()
-        .allMatch(errors -> errors.getClass().getPackageName().equals(usual));
+  private OwnBody own(DirectBody body) {
+    return new OwnBody(
+        body,
+        writers
+            .flatMap(all -> all.findWriter(Argument.of(byte[].class), List.of(body.type())))
+            .orElse(null));
   }
 
   /** The handler as the server finds it. */
@@ -174,13 +205,13 @@ final class DirectDenials {
    * @param ours the exceptions for which the server has no handler of the application
    * @param errors its error routes
    * @param filters its filters that receive responses
-   * @param bytes writes responses; empty if the application makes a part of them
+   * @param body empty if the application makes a part of the responses
    */
   private record Application(
       Set<Class<?>> ours,
       List<ErrorRoute> errors,
       List<ResponseFilters> filters,
-      Optional<DenialBytes> bytes) {
+      Optional<OwnBody> body) {
 
     /** Whether it is to receive the exception. */
     boolean handles(LimitDeniedException denied, HttpRequest<?> request) {
@@ -214,6 +245,31 @@ final class DirectDenials {
         }
       }
       return false;
+    }
+  }
+
+  /**
+   * A body that the limiter writes.
+   *
+   * @param writer as the server would find it for each response; null if there is none
+   */
+  private record OwnBody(DirectBody body, @Nullable MessageBodyWriter<byte[]> writer) {
+
+    /**
+     * Writes a response.
+     *
+     * @throws IllegalArgumentException if its body has the URI of the request, which is invalid
+     */
+    MutableHttpResponse<byte[]> write(JsonTemplate template, Denial denial) {
+      byte[] bytes = template.write(denial);
+      MutableHttpResponse<?> begun = LimitDeniedHandler.begun(denial);
+      // Before the body, which would set its own; under the name that Micronaut's writers set.
+      begun.getHeaders().set(HttpHeaders.CONTENT_TYPE, body.type());
+      MutableHttpResponse<byte[]> response = begun.body(bytes);
+      if (writer != null) {
+        response.bodyWriter(writer);
+      }
+      return response;
     }
   }
 

@@ -63,7 +63,7 @@ public final class GateFilter implements ConditionalFilter {
   private final RequestSubjects subjects;
   private final HeadBinder head;
   private final AdmissionControl admission;
-  private final DirectDenials denials;
+  private final Optional<DenialResponder> direct;
   private final Rejections rejections;
 
   GateFilter(
@@ -75,7 +75,7 @@ public final class GateFilter implements ConditionalFilter {
       RequestSubjects subjects,
       HeadBinder head,
       AdmissionControl admission,
-      DirectDenials denials,
+      Optional<DenialResponder> direct,
       Rejections rejections) {
     this.decides = gate.enabled();
     this.plans = plans;
@@ -85,7 +85,7 @@ public final class GateFilter implements ConditionalFilter {
     this.subjects = subjects;
     this.head = head;
     this.admission = admission;
-    this.denials = denials;
+    this.direct = direct;
     this.rejections = rejections;
   }
 
@@ -209,7 +209,7 @@ public final class GateFilter implements ConditionalFilter {
     @Override
     protected Optional<MutableHttpResponse<?>> deny(LimitDeniedException denial) {
       Optional<MutableHttpResponse<?>> response =
-          inContext(() -> gate.denials.respond(http, denial));
+          inContext(() -> gate.direct.flatMap(responder -> responder.respond(http, denial)));
       if (response.isEmpty()) {
         throw denial; // which the application answers
       }

@@ -132,7 +132,6 @@ public class LimitDeniedHandler implements ExceptionHandler<LimitDeniedException
     return getClass() == LimitDeniedHandler.class
             && messages.getClass() == DenialMessages.class
             && body instanceof DirectBody direct
-            && !direct.layouts(Outcome.LIMITED).isEmpty()
         ? Optional.of(direct)
         : Optional.empty();
   }

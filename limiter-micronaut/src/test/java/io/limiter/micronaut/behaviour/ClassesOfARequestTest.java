@@ -60,7 +60,7 @@ class ClassesOfARequestTest {
         .contains("io/limiter/micronaut/http/GateFilter", "io/limiter/core/redis/RedisStore")
         .hasSizeLessThanOrEqualTo(MOST_ADMITTED);
     assertThat(more)
-        .contains("io/limiter/micronaut/denial/Denial", "io/limiter/micronaut/http/DenialBytes")
+        .contains("io/limiter/micronaut/denial/Denial", "io/limiter/micronaut/http/DirectDenials")
         .hasSizeLessThanOrEqualTo(MOST_MORE_DENIED);
   }
 

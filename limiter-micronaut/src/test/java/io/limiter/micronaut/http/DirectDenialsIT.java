@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The bytes are those of micronaut-serde, too: the build runs it with that. */
-class DenialBytesIT {
+class DirectDenialsIT {
 
   @Test
   void theMapperIsThatOfSerde() {
@@ -24,7 +24,14 @@ class DenialBytesIT {
   @ParameterizedTest
   @ValueSource(strings = {"application", "problem", "template"})
   void itIsTheSameForEachOutcomeLanguageAndCharacter(String format) {
-    DenialBytesTest.assertSame(format, Map.of());
+    DirectDenialsTest.assertSame(format, Map.of());
+  }
+
+  @Test
+  void anErrorThatIsNoListIsWritten() {
+    DirectDenialsTest.assertSame(
+        "application",
+        Map.of("micronaut.serde.serialization.always-serialize-errors-as-list", false));
   }
 
   @Test
