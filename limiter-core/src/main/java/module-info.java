@@ -22,7 +22,6 @@ module io.limiter.core {
   exports io.limiter.core;
   exports io.limiter.core.lease;
   exports io.limiter.core.memory;
-  exports io.limiter.core.override;
   exports io.limiter.core.redis;
   exports io.limiter.core.redis.cluster;
   exports io.limiter.core.resilience;
@@ -30,5 +29,6 @@ module io.limiter.core {
   exports io.limiter.core.store;
   exports io.limiter.core.util to
       io.limiter.idempotency,
+      io.limiter.management,
       io.limiter.micronaut;
 }

@@ -11,7 +11,7 @@ class SettingsTest {
 
   @Test
   void theRowsAreThoseOfTheSources() throws IOException {
-    DocumentedSettings.checkRows(Path.of("../docs/settings.md"), "limiter.client");
+    DocumentedSettings.checkRows(Path.of("../docs/settings.md"));
   }
 
   @Test

@@ -31,8 +31,7 @@ import java.util.stream.Stream;
  *     apply, and the deny cache answers only if all of them allow it. Only the policy's own name,
  *     unless {@link LimitRequest#and} has joined it with others
  * @param codeNames maps the names of rules to their names in code, for rules whose name is derived
- *     from configured numbers; an {@link io.limiter.core.override.OverrideStore} finds a rule by
- *     either name
+ *     from configured numbers; an override of a subject finds a rule by either name
  * @param others the rules that other calls of the same subjects have, such as those of another
  *     tier; they decide no call of this policy, but {@link Limiter#reset} and {@link
  *     Limiter#liftBans} find what they have stored

@@ -20,7 +20,6 @@ class PackageArrowsTest {
   private static final String STATE = "io.limiter.core.state";
   private static final String MEMORY = "io.limiter.core.memory";
   private static final String REDIS = "io.limiter.core.redis..";
-  private static final String OVERRIDE = "io.limiter.core.override";
   private static final String UTIL = "io.limiter.core.util";
   private static final String STORE_OVER_REDIS = "io.limiter.core.redis";
   private static final String CONNECTION = "io.limiter.core.redis.connection";
@@ -58,11 +57,9 @@ class PackageArrowsTest {
 
   @ArchTest static final ArchRule decoratorsKnowNoRedis = none(RESILIENCE, REDIS);
 
-  @ArchTest static final ArchRule overridesKnowNoRedis = none(OVERRIDE, REDIS);
-
   @ArchTest
   static final ArchRule utilitiesStandAlone =
-      none(UTIL, CORE, RULE, STORE, STATE, MEMORY, REDIS, RESILIENCE, OVERRIDE);
+      none(UTIL, CORE, RULE, STORE, STATE, MEMORY, REDIS, RESILIENCE);
 
   @ArchTest
   static final ArchRule theWireFormatKnowsNoConnection =

@@ -7,8 +7,6 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
-import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
-import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.limiter.micronaut.plan.VerdictParameter;
@@ -37,12 +35,6 @@ final class DisabledLimiter {
   @Singleton
   LimitPolicies policies() {
     return new NoPolicies();
-  }
-
-  @Singleton
-  @Requires(property = OverridesConfiguration.PREFIX + ".enabled")
-  LimitOverrides overrides() {
-    return LimitOverrides.unused();
   }
 
   /** Has no policies of its own: it returns one that limits nothing for every name. */

@@ -51,6 +51,12 @@ class DocsIT {
   private static final List<String> PAGES_OF_MODULES =
       List.of("idempotency-keys.md:", "outgoing-calls.md:");
 
+  private static final Path OPERATORS =
+      ROOT.resolve("limiter-management/src/test/java/io/limiter/management/docs");
+
+  /** By its configuration: a service with the endpoint. */
+  private static final Pattern ENDPOINT = Pattern.compile("^  limits:", Pattern.MULTILINE);
+
   /** Those of the test kit, which are a user's. */
   private static final Path KIT = ROOT.resolve("limiter-test/src/test/java");
 
@@ -74,7 +80,8 @@ class DocsIT {
 
   @TestFactory
   Stream<DynamicTest> javaIsCompiled() throws IOException {
-    DocumentedSources sources = new DocumentedSources(EXAMPLES, OWN_ALGORITHM, KEYS, CLIENTS, KIT);
+    DocumentedSources sources =
+        new DocumentedSources(EXAMPLES, OWN_ALGORITHM, KEYS, CLIENTS, OPERATORS, KIT);
     return snippets("java")
         .map(
             snippet ->
@@ -123,6 +130,7 @@ class DocsIT {
             "limiter-micronaut",
             "limiter-idempotency",
             "limiter-client",
+            "limiter-management",
             "limiter-test")) {
       String name = "";
       for (String line : Files.readAllLines(ROOT.resolve("docs/api/" + module + ".txt"))) {
@@ -181,7 +189,9 @@ class DocsIT {
   }
 
   private static boolean isOfThisModule(Snippet snippet) {
-    return PAGES_OF_MODULES.stream().noneMatch(snippet.where()::startsWith);
+    return PAGES_OF_MODULES.stream().noneMatch(snippet.where()::startsWith)
+        && !ENDPOINT.matcher(snippet.text()).find()
+        && !ENDPOINT.matcher(snippet.configuration()).find();
   }
 
   private static DocsServer server(Snippet snippet) {

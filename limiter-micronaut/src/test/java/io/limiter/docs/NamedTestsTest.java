@@ -38,6 +38,7 @@ class NamedTestsTest {
             "limiter-micronaut",
             "limiter-idempotency",
             "limiter-client",
+            "limiter-management",
             "demo-app")) {
       try (Stream<Path> files = Files.walk(ROOT.resolve(module).resolve("src/test/java"))) {
         for (Path file : files.filter(path -> path.endsWith(type + ".java")).toList()) {

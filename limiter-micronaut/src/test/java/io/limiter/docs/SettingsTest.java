@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
@@ -14,12 +15,15 @@ class SettingsTest {
 
   private static final Path PAGE = Path.of("../docs/settings.md");
 
+  private static final Pattern OF_MODULES =
+      Pattern.compile("\\| `limiter\\.(client|idempotency|management|overrides)\\.");
+
   private static final String HEAD =
       """
       # Settings
 
       Settings with a fixed name. Those of [policies, routes and tiers](configuration.md) have names that the application chooses. This
-      table is written by the build: `./mvnw test -pl limiter-idempotency,limiter-client -am -Dtest=SettingsTest -Dlimiter.settings=write
+      table is written by the build: `./mvnw test -pl limiter-idempotency,limiter-client,limiter-management -am -Dtest=SettingsTest -Dlimiter.settings=write
       -Dsurefire.failIfNoSpecifiedTests=false`.
 
       | setting | type | |
@@ -42,7 +46,7 @@ class SettingsTest {
   /** The rows of optional modules, which their own tests check. */
   private static Map<String, String> ofModules() throws IOException {
     return Files.readAllLines(PAGE).stream()
-        .filter(line -> line.matches("\\| `limiter\\.(idempotency|client)\\..*"))
+        .filter(line -> OF_MODULES.matcher(line).lookingAt())
         .collect(Collectors.toMap(line -> line.split("`")[1], line -> line));
   }
 }

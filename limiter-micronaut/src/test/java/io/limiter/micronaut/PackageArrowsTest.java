@@ -28,7 +28,6 @@ import io.limiter.micronaut.http.LimitDeniedHandler;
 import io.limiter.micronaut.http.RateLimitFields;
 import io.limiter.micronaut.http.RateLimitFormat;
 import io.limiter.micronaut.intercept.LimitInterceptor;
-import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.limiter.micronaut.redis.LimitStoreFactory;
@@ -53,11 +52,11 @@ class PackageArrowsTest {
   private static final String INTERCEPT = ROOT + "intercept..";
   private static final String CALL = ROOT + "call..";
   private static final String DENIAL = ROOT + "denial..";
-  private static final String MANAGEMENT = ROOT + "management..";
   private static final String METADATA = ROOT + "metadata..";
   private static final String METRICS = ROOT + "metrics..";
   private static final String PLAN = ROOT + "plan..";
   private static final String REDIS = ROOT + "redis..";
+  private static final String REFRESH = ROOT + "refresh..";
   private static final String SUBJECT = ROOT + "subject..";
   private static final String THREAD = ROOT + "thread..";
 
@@ -178,17 +177,13 @@ class PackageArrowsTest {
       independent(of(METRICS), ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, REDIS);
 
   @ArchTest
-  static final ArchRule theEndpointKnowsNeitherGateNorGuard =
-      independent(of(MANAGEMENT), ANNOTATION, DENIAL, HTTP, INTERCEPT, METADATA, METRICS, REDIS);
-
-  @ArchTest
-  static final ArchRule onlyHealthAndTheEndpointKnowManagement =
+  static final ArchRule onlyHealthAndTheRefreshKnowManagement =
       noClasses()
           .that()
-          .resideOutsideOfPackages(MANAGEMENT, ROOT + "health..")
+          .resideOutsideOfPackages(REFRESH, ROOT + "health..")
           .should()
           .dependOnClassesThat()
-          .resideInAnyPackage(MANAGEMENT, "io.micronaut.management..");
+          .resideInAnyPackage(REFRESH, "io.micronaut.management..");
 
   @ArchTest
   static final ArchRule whatHappensDoesNotKnowItsEvents =
@@ -303,7 +298,6 @@ class PackageArrowsTest {
               LimitDeniedHandler.class,
               LimitInterceptor.class,
               LimiterEvent.class,
-              LimitOverrides.class,
               LimitPolicies.class,
               LimitStoreFactory.class,
               LimitedPolicy.class,

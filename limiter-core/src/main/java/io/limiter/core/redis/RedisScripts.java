@@ -59,6 +59,16 @@ public final class RedisScripts {
     return settings.name(key);
   }
 
+  /** The name of a key of no subject: with the prefix. */
+  public byte[] name(String suffix) {
+    return (settings.prefix() + suffix).getBytes(StandardCharsets.US_ASCII);
+  }
+
+  /** The {@link StateKey#tag} in the names of keys: hidden by the key secret if there is one. */
+  public String tag(StateKey key) {
+    return settings.keySecret().map(secret -> secret.tag(key)).orElseGet(key::tag);
+  }
+
   /**
    * Runs a script once. Fails with a {@link StoreException} if there is no reply; then it is
    * unknown whether the script ran, unless the {@linkplain FailureReason reason} excludes that.

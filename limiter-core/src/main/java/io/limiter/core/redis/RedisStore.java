@@ -12,8 +12,6 @@ import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.override.OverrideTable;
-import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.redis.RedisHealth.NodeListener;
 import io.limiter.core.redis.wire.ChargeReply;
 import io.limiter.core.redis.wire.DecisionBatching;
@@ -332,7 +330,7 @@ public final class RedisStore implements LimitStore {
    * Fails if a reply is a single text: the reason why the script did nothing. An error reply would
    * count as a failure of Redis.
    */
-  static void requireDone(@Nullable List<byte[]> reply) {
+  private static void requireDone(@Nullable List<byte[]> reply) {
     if (reply != null && reply.size() == 1) {
       throw new IllegalStateException(new String(reply.get(0), StandardCharsets.UTF_8));
     }
@@ -379,22 +377,6 @@ public final class RedisStore implements LimitStore {
   /** Read on first use. */
   private static final class SharedSettingsScript {
     static final RedisScript SCRIPT = DecisionScripts.read("shared-settings.lua");
-  }
-
-  /** The overrides that all instances share: in the hash {@code overrides} of the key prefix. */
-  public OverrideTable<SubjectOverride> overrides() {
-    return table("overrides", "overrides", SubjectOverride::of);
-  }
-
-  /**
-   * Entries that all instances share.
-   *
-   * @param name of their hash, after the key prefix
-   * @param entries what they are, for messages
-   */
-  public <E extends OverrideTable.Entry<E>> OverrideTable<E> table(
-      String name, String entries, OverrideTable.Reader<E> reader) {
-    return new RedisOverrides<>(nodes, settings, name, entries, reader);
   }
 
   /** Runs scripts of other modules over the connections of this store. */

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,16 +42,15 @@ public final class FixedSettings {
           limiter.gate.enabled
           limiter.headers.debug limiter.headers.retry-after limiter.headers.warning
           limiter.health.enabled limiter.health.required
-          limiter.management.show-subjects
           limiter.metrics.enabled
-          limiter.overrides.enabled
           limiter.redis.enabled limiter.redis.shared-settings.enabled
-          """);
+          """,
+          ModuleSettings.switches());
 
   /**
    * All settings with fixed names. This is a list, since reading the definitions of the beans that
    * bind them takes milliseconds of each start; a test compares it with the settings that the
-   * compiler found in them.
+   * compiler found in them. Those of modules that are there are among them.
    */
   static final Set<String> KNOWN =
       names(
@@ -76,7 +76,6 @@ public final class FixedSettings {
               limiter.exempt.header limiter.exempt.tokens
               limiter.headers.format limiter.headers.retry-after-jitter
               limiter.memory.instances limiter.memory.max-subjects
-              limiter.overrides.interval
               limiter.redis.sentinel.password limiter.redis.sentinel.username
               limiter.redis.connections limiter.redis.max-connections
               limiter.redis.deadline limiter.redis.hard-deadline limiter.redis.warm-up
@@ -85,7 +84,8 @@ public final class FixedSettings {
               limiter.redis.shared-settings.interval
               limiter.tier-lookup.cache-size limiter.tier-lookup.cache-time
               limiter.tier-lookup.headers limiter.tier-lookup.timeout
-              """);
+              """,
+          ModuleSettings.others());
 
   private final UnknownSettings unknown = new UnknownSettings();
   private final Map<String, Integer> atStart;
@@ -94,6 +94,7 @@ public final class FixedSettings {
 
   FixedSettings(Environment environment) {
     this.atStart = checked(SettingSources.atStart(environment));
+    ModuleSettings.warnOfEndpoints(environment);
   }
 
   /**
@@ -126,8 +127,9 @@ public final class FixedSettings {
     }
   }
 
-  private static Set<String> names(String table) {
-    return Set.of(table.split("\\s+"));
+  private static Set<String> names(String table, Stream<String> ofModules) {
+    return Stream.concat(Stream.of(table.split("\\s+")), ofModules)
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   /** Returns hashes of the texts of all settings that need a restart: some are secret. */

@@ -245,36 +245,6 @@ public record LimiterConfiguration(
   }
 
   /**
-   * Settings of the limits that single subjects have for a time, and of callers that are blocked or
-   * exempt for a time.
-   *
-   * @param enabled Whether overrides hold, and callers can be blocked and exempt at run time.
-   *     Default value false. Set it on all instances: one without it has the usual limits, and only
-   *     the callers of {@code limiter.block} and {@code limiter.exempt}. The Redis user needs the
-   *     commands {@code HGETALL}, {@code HLEN}, {@code HSET}, {@code HDEL} and {@code PEXPIREAT}.
-   * @param interval The time between two reads of what other instances have changed. Default value
-   *     2 s; 100 ms to 5 s. An override holds on all instances after this time.
-   */
-  @Context // created at the start, so that a mistake stops it
-  @ConfigurationProperties("overrides")
-  public record OverridesConfiguration(
-      @Bindable(defaultValue = "false") boolean enabled,
-      @Bindable(defaultValue = "2s") Duration interval) {
-
-    /** Prefix of these settings. */
-    public static final String PREFIX = LimiterConfiguration.PREFIX + ".overrides";
-
-    public OverridesConfiguration {
-      Bounds.require(
-          PREFIX + ".interval",
-          interval,
-          Duration.ofMillis(100),
-          Duration.ofSeconds(5),
-          "100 ms to 5 s");
-    }
-  }
-
-  /**
    * Settings of the application events of the limiter.
    *
    * @param queueSize Maximum number of events that wait for their listeners. Default value 1,024; 1
@@ -313,14 +283,4 @@ public record LimiterConfiguration(
   public record HealthConfiguration(
       @Bindable(defaultValue = "true") boolean enabled,
       @Bindable(defaultValue = "false") boolean required) {}
-
-  /**
-   * Settings of the endpoint {@code limits} of micronaut-management.
-   *
-   * @param showSubjects Whether the endpoint, its audit events and its audit lines contain
-   *     addresses, names of users and other subjects in clear, beside their digests. Default value
-   *     false.
-   */
-  @ConfigurationProperties("management")
-  public record ManagementConfiguration(@Bindable(defaultValue = "false") boolean showSubjects) {}
 }

@@ -2,10 +2,17 @@
 package io.limiter.micronaut.config;
 
 import io.micronaut.core.reflect.ClassUtils;
+import io.micronaut.core.value.PropertyResolver;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The settings that optional modules read. This is the only place that names such a module: a
@@ -13,33 +20,70 @@ import java.util.regex.Pattern;
  */
 final class ModuleSettings {
 
+  private static final Logger LOG = LoggerFactory.getLogger(ModuleSettings.class);
+
   /**
    * A module.
    *
-   * @param prefix of its settings, which it checks itself
+   * @param prefix of its settings
    * @param artifact its name
    * @param type a class of it
+   * @param switches its settings that are true or false
+   * @param others its other settings. They are checked as those of the limiter are; a module that
+   *     has neither here checks all that are under its prefix itself
    */
-  private record Module(String prefix, String artifact, String type) {
+  private record Module(
+      String prefix, String artifact, String type, Set<String> switches, Set<String> others) {
 
     boolean isThere() {
       return ClassUtils.isPresent(type, ModuleSettings.class.getClassLoader());
+    }
+
+    boolean checksItself() {
+      return switches.isEmpty() && others.isEmpty();
     }
   }
 
   private static final Module KEYS =
       new Module(
-          LimiterConfiguration.PREFIX + ".idempotency",
+          "limiter.idempotency",
           "limiter-idempotency",
-          "io.limiter.idempotency.Idempotent");
+          "io.limiter.idempotency.Idempotent",
+          Set.of(),
+          Set.of());
 
   private static final Module CLIENTS =
       new Module(
-          LimiterConfiguration.PREFIX + ".client",
+          "limiter.client",
           "limiter-client",
-          "io.limiter.client.ObeyRateLimits");
+          "io.limiter.client.ObeyRateLimits",
+          Set.of(),
+          Set.of());
 
-  private static final List<Module> ALL = List.of(KEYS, CLIENTS);
+  private static final String MANAGEMENT = "limiter-management";
+  private static final String OF_MANAGEMENT = "io.limiter.management.LimitOverrides";
+
+  private static final Module ENDPOINT =
+      new Module(
+          "limiter.management",
+          MANAGEMENT,
+          OF_MANAGEMENT,
+          Set.of("limiter.management.show-subjects"),
+          Set.of());
+
+  private static final Module OVERRIDES =
+      new Module(
+          "limiter.overrides",
+          MANAGEMENT,
+          OF_MANAGEMENT,
+          Set.of("limiter.overrides.enabled"),
+          Set.of("limiter.overrides.interval"));
+
+  private static final List<Module> ALL = List.of(KEYS, CLIENTS, ENDPOINT, OVERRIDES);
+
+  /** Their endpoints, by the settings of Micronaut that enable them. */
+  private static final Map<String, Module> ENDPOINTS =
+      Map.of("endpoints.limits.enabled", ENDPOINT, "endpoints.idempotency.enabled", KEYS);
 
   /** The members of a policy that users may expect, and that {@link #KEYS} has in their place. */
   private static final Pattern OF_KEYS =
@@ -54,15 +98,38 @@ final class ModuleSettings {
 
   private ModuleSettings() {}
 
-  /** The prefixes of the modules that are there. */
+  /** The prefixes of the modules that are there and check all that is under them. */
   static List<String> prefixes() {
-    return ALL.stream().filter(Module::isThere).map(Module::prefix).toList();
+    return ALL.stream()
+        .filter(module -> module.checksItself() && module.isThere())
+        .map(Module::prefix)
+        .toList();
   }
 
-  /** Whether a module that is there reads this setting. */
+  /** Whether a module that is there checks this setting. */
   static boolean areThereFor(String name) {
     return ALL.stream()
-        .anyMatch(module -> LimitSettings.isUnder(module.prefix(), name) && module.isThere());
+        .anyMatch(
+            module ->
+                LimitSettings.isUnder(module.prefix(), name)
+                    && module.checksItself()
+                    && module.isThere());
+  }
+
+  /** The settings that are true or false, of the modules that are there. */
+  static Stream<String> switches() {
+    return ofModules(Module::switches);
+  }
+
+  /** Their other settings. */
+  static Stream<String> others() {
+    return ofModules(Module::others);
+  }
+
+  private static Stream<String> ofModules(Function<Module, Set<String>> some) {
+    return ALL.stream()
+        .filter(module -> !some.apply(module).isEmpty() && module.isThere())
+        .flatMap(module -> some.apply(module).stream());
   }
 
   /**
@@ -78,6 +145,23 @@ final class ModuleSettings {
             module ->
                 " without the module %s: add the dependency io.limiter:%s, or remove the setting"
                     .formatted(module.artifact(), module.artifact()));
+  }
+
+  /**
+   * Warns of endpoints that are enabled without their module. It is no mistake: the application may
+   * have an endpoint of this name.
+   */
+  static void warnOfEndpoints(PropertyResolver settings) {
+    ENDPOINTS.forEach(
+        (enabled, module) -> {
+          if (settings.getProperty(enabled, Boolean.class, false) && !module.isThere()) {
+            LOG.warn(
+                "{} is true, but the endpoint of the limiter is in the module {}: add the dependency io.limiter:{}, unless the application has an endpoint of this name",
+                enabled,
+                module.artifact(),
+                module.artifact());
+          }
+        });
   }
 
   /** The remedy for a member of a policy that a module has in its place; empty for all others. */

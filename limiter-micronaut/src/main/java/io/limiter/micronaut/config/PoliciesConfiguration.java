@@ -8,7 +8,6 @@ import io.limiter.core.resilience.Fallback;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
 import io.limiter.micronaut.config.LimitSettings.Layer;
-import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
 import io.limiter.micronaut.config.SettingsReader.SettingConverter;
 import io.limiter.micronaut.config.SettingsReader.VariableLayer;
 import io.limiter.micronaut.definition.MemberSet;
@@ -62,6 +61,7 @@ public final class PoliciesConfiguration {
   public static final String PREFIX = LimiterConfiguration.PREFIX + ".policies";
 
   private final RedisConfiguration redis;
+  private final boolean listsAtRunTime;
   private final PolicyDeadlines deadlines;
   private volatile InUse inUse;
 
@@ -81,8 +81,10 @@ public final class PoliciesConfiguration {
       Set<String> notCached,
       @Nullable BlockConfiguration block) {}
 
-  PoliciesConfiguration(Environment environment, RedisConfiguration redis) {
+  PoliciesConfiguration(
+      Environment environment, RedisConfiguration redis, @Nullable ListedCallers listed) {
     this.redis = redis;
+    this.listsAtRunTime = listed != null;
     LimitSettings settings = read(SettingSources.atStart(environment), Map.of(), Map.of());
     this.inUse = prepared(settings, settings.policies());
     this.deadlines = new PolicyDeadlines(inUse.deadlines());
@@ -120,7 +122,7 @@ public final class PoliciesConfiguration {
         layers,
         Optional.of(ExemptConfiguration.of(now)).filter(lists -> !lists.isEmpty()),
         BlockConfiguration.of(now),
-        now.getProperty(OverridesConfiguration.PREFIX + ".enabled", Boolean.class, false));
+        listsAtRunTime);
   }
 
   /** Rejects what does not fit the settings of Redis. */

@@ -2,9 +2,6 @@
 package io.limiter.micronaut.redis;
 
 import io.limiter.core.Limiter;
-import io.limiter.core.override.OverrideTable;
-import io.limiter.core.override.OverridesInForce;
-import io.limiter.core.override.SubjectOverride;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisHealth;
 import io.limiter.core.redis.RedisHealth.NodeListener;
@@ -13,7 +10,6 @@ import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.store.LimitStore;
-import io.limiter.micronaut.config.ListedCaller;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Context;
@@ -62,35 +58,6 @@ public final class LimitStoreFactory {
   @Requires(beans = ConnectionSource.class)
   RedisScripts redisScripts(RedisStoreHolder redis) {
     return redis.store().scripts();
-  }
-
-  @Singleton
-  @Requires(beans = ConnectionSource.class)
-  OverrideTable<SubjectOverride> sharedOverrides(RedisStoreHolder redis) {
-    return redis.store().overrides();
-  }
-
-  @Singleton
-  @Requires(beans = ConnectionSource.class)
-  OverrideTable<ListedCaller> sharedCallers(RedisStoreHolder redis) {
-    return redis.store().table("callers", ListedCaller.ENTRIES, ListedCaller::read);
-  }
-
-  @Singleton
-  @Requires(missingBeans = ConnectionSource.class)
-  OverrideTable<SubjectOverride> ownOverrides() {
-    return new OverrideTable.InMemory<>("overrides");
-  }
-
-  @Singleton
-  @Requires(missingBeans = ConnectionSource.class)
-  OverrideTable<ListedCaller> ownCallers() {
-    return new OverrideTable.InMemory<>(ListedCaller.ENTRIES);
-  }
-
-  @Singleton
-  OverridesInForce overridesInForce(OverrideTable<SubjectOverride> table) {
-    return new OverridesInForce(table::tag);
   }
 
   @Singleton

@@ -3,8 +3,6 @@ package io.limiter.micronaut.redis;
 
 import io.limiter.core.lease.LeaseStore;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.override.OverrideStore;
-import io.limiter.core.override.OverridesInForce;
 import io.limiter.core.resilience.DenyCache;
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.resilience.FallbackCounts;
@@ -16,11 +14,7 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.DenyCacheConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.MemoryConfiguration;
-import io.limiter.micronaut.config.LimiterConfiguration.OverridesConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.micronaut.context.BeanProvider;
-import io.micronaut.context.event.BeanCreatedEvent;
-import io.micronaut.context.event.BeanCreatedEventListener;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.List;
@@ -29,8 +23,9 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.helpers.NOPLogger;
 
 /**
- * Composes the stores that decide calls, each in front of the next: overrides → deny cache → leases
- * → fallback → Redis. Without Redis, overrides → memory.
+ * Composes the stores that decide calls, each in front of the next: deny cache → leases → fallback
+ * → Redis, or memory. A module puts a store in front of all of them, or of one that replaces them,
+ * by a {@link io.micronaut.context.event.BeanCreatedEventListener} of the {@link LimitStore}.
  */
 @Singleton
 record StoreChain(
@@ -93,22 +88,6 @@ record StoreChain(
     LimitStore store = new MemoryStore(memory.maxSubjects());
     return new UnclosedStore(
         memory.instances() == 1 ? store : new ShareStore(store, memory.instances()));
-  }
-
-  /**
-   * Puts the overrides in front of the store that decides, also of one that replaces ours: the
-   * stores behind them know only the limits that hold.
-   */
-  @Singleton
-  record OverridesInFront(
-      OverridesConfiguration configuration, BeanProvider<OverridesInForce> overrides)
-      implements BeanCreatedEventListener<LimitStore> {
-
-    @Override
-    public LimitStore onCreated(BeanCreatedEvent<LimitStore> created) {
-      LimitStore store = created.getBean();
-      return configuration.enabled() ? new OverrideStore(store, overrides.get()) : store;
-    }
   }
 
   /**

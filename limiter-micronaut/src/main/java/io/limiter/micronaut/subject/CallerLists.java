@@ -4,12 +4,11 @@ package io.limiter.micronaut.subject;
 import io.limiter.core.util.Sha256;
 import io.limiter.micronaut.address.IpAddress;
 import io.limiter.micronaut.address.TrustedProxies;
-import io.limiter.micronaut.address.TrustedProxies.ByNetwork;
 import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
-import io.limiter.micronaut.config.ListedCaller;
-import io.limiter.micronaut.config.ListedCaller.Kind;
+import io.limiter.micronaut.config.ListedCallers;
+import io.limiter.micronaut.config.ListedCallers.Callers;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
@@ -17,10 +16,6 @@ import jakarta.inject.Singleton;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.Principal;
-import java.util.Comparator;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -46,25 +41,26 @@ public final class CallerLists {
   private final PoliciesConfiguration settings;
   private final ClientAddress address;
   private final TrustedProxies proxies;
-  private final RunTimeLists runTime;
+  private final @Nullable ListedCallers listed;
   private final AtomicBoolean proxyListed = new AtomicBoolean();
 
   CallerLists(
       PoliciesConfiguration settings,
       ClientAddress address,
       AddressConfiguration configuration,
-      RunTimeLists runTime) {
+      @Nullable ListedCallers listed) {
     this.settings = settings;
     this.address = address;
-    this.runTime = runTime;
+    this.listed = listed;
     this.proxies = configuration.proxies();
   }
 
   /** Whether no rule limits the caller of this request. */
   public boolean isExempt(HttpRequest<?> request) {
     Optional<ExemptConfiguration> exempt = settings.current().exempt();
-    return isUserIn(runTime.exempt, request)
-        || isAddressIn(runTime.exempt, request)
+    Callers now = listed == null ? null : listed.exempt();
+    return isUserIn(now, request)
+        || isAddressIn(now, request)
         || (exempt.isPresent()
             && (isIn(exempt.get().users(), request)
                 || isIn(exempt.get().addresses(), request, ExemptConfiguration.PREFIX)
@@ -73,52 +69,50 @@ public final class CallerLists {
 
   /** Whether any caller is blocked. */
   public boolean isAnyBlocked() {
-    return settings.block() != null || runTime.blocked != null;
+    return settings.block() != null || blocked() != null;
   }
 
   /** Whether the client of this request is blocked by its address. */
   public boolean isAddressBlocked(HttpRequest<?> request) {
     BlockConfiguration block = settings.block();
     return (block != null && isIn(block.addresses(), request, BlockConfiguration.PREFIX))
-        || isAddressIn(runTime.blocked, request);
+        || isAddressIn(blocked(), request);
   }
 
   /** Whether the user of this request is blocked. */
   public boolean isUserBlocked(HttpRequest<?> request) {
     BlockConfiguration block = settings.block();
-    return (block != null && isIn(block.users(), request)) || isUserIn(runTime.blocked, request);
+    return (block != null && isIn(block.users(), request)) || isUserIn(blocked(), request);
   }
 
-  /** Whether this names the caller of a request. */
-  public boolean names(ListedCaller listed, HttpRequest<?> request) {
-    return listed.user().isEmpty()
-        ? contains(listed.addresses(), client(request))
-        : isIn(Set.of(listed.user()), request);
+  private @Nullable Callers blocked() {
+    return listed == null ? null : listed.blocked();
   }
 
-  private static boolean isUserIn(@Nullable KindInForce now, HttpRequest<?> request) {
+  /**
+   * Whether this names the caller of a request.
+   *
+   * @param user the name of a principal; empty if addresses are meant
+   */
+  public boolean names(TrustedProxies addresses, String user, HttpRequest<?> request) {
+    return user.isEmpty() ? contains(addresses, client(request)) : isIn(Set.of(user), request);
+  }
+
+  private static boolean isUserIn(@Nullable Callers now, HttpRequest<?> request) {
     return now != null
-        && request
-            .getUserPrincipal()
-            .map(Principal::getName)
-            .map(now.users()::get)
-            .filter(InForce::holds)
-            .isPresent();
+        && request.getUserPrincipal().map(Principal::getName).filter(now::hasUser).isPresent();
   }
 
-  private boolean isAddressIn(@Nullable KindInForce now, HttpRequest<?> request) {
+  private boolean isAddressIn(@Nullable Callers now, HttpRequest<?> request) {
     if (now == null || !now.hasAddresses()) {
       return false;
     }
     IpAddress client = client(request);
-    boolean listed =
-        client == null
-            ? now.addresses().matchesUnixSockets(InForce::holds)
-            : now.addresses().matches(client, InForce::holds);
-    if (listed) {
+    boolean isListed = client == null ? now.hasUnixSockets() : now.hasAddress(client);
+    if (isListed) {
       warnOfProxy(client, "What was listed at run time");
     }
-    return listed;
+    return isListed;
   }
 
   private static boolean contains(TrustedProxies networks, @Nullable IpAddress client) {
@@ -173,70 +167,5 @@ public final class CallerLists {
       found |= MessageDigest.isEqual(known, digest); // all of them, in constant time
     }
     return found;
-  }
-
-  /** A caller with the System.nanoTime() until which it is listed. */
-  private record InForce(ListedCaller caller, long endNanos) {
-
-    boolean holds() {
-      return endNanos - System.nanoTime() > 0;
-    }
-  }
-
-  /** The callers that are listed for one kind. */
-  private record KindInForce(
-      ByNetwork<InForce> addresses, boolean hasAddresses, Map<String, InForce> users) {
-
-    /** Null if there are none. */
-    static @Nullable KindInForce of(Kind kind, List<InForce> all) {
-      ByNetwork<InForce> addresses = new ByNetwork<>();
-      boolean hasAddresses = false;
-      Map<String, InForce> users = new HashMap<>();
-      for (InForce each : all) {
-        if (each.caller().kind() != kind) {
-          continue;
-        }
-        if (each.caller().user().isEmpty()) {
-          addresses.put(each.caller().addresses(), each);
-          hasAddresses = true;
-        } else {
-          users.put(each.caller().user(), each);
-        }
-      }
-      return hasAddresses || !users.isEmpty()
-          ? new KindInForce(addresses, hasAddresses, users)
-          : null;
-    }
-  }
-
-  /**
-   * The callers that are listed at run time, as this instance has last read them. While there are
-   * none, a look-up is the read of a field.
-   */
-  @Internal
-  @Singleton
-  public static final class RunTimeLists {
-
-    private volatile List<InForce> all = List.of();
-    private volatile @Nullable KindInForce blocked;
-    private volatile @Nullable KindInForce exempt;
-
-    /** Replaces the callers that are listed. */
-    public void use(List<ListedCaller> listed) {
-      long nowNanos = System.nanoTime();
-      List<InForce> next =
-          listed.stream()
-              .sorted(Comparator.comparing(ListedCaller::since))
-              .map(caller -> new InForce(caller, nowNanos + caller.left().toNanos()))
-              .toList();
-      all = next;
-      blocked = KindInForce.of(Kind.BLOCK, next);
-      exempt = KindInForce.of(Kind.EXEMPT, next);
-    }
-
-    /** The callers that are listed now, the first one first. */
-    public List<ListedCaller> all() {
-      return all.stream().filter(InForce::holds).map(InForce::caller).toList();
-    }
   }
 }

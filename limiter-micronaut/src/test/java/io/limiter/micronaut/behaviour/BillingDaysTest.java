@@ -21,7 +21,6 @@ import io.limiter.micronaut.annotation.ResultCost;
 import io.limiter.micronaut.annotation.StreamBudget;
 import io.limiter.micronaut.annotation.StreamEnd;
 import io.limiter.micronaut.annotation.Tiers;
-import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.limiter.micronaut.testing.HttpService;
@@ -65,7 +64,6 @@ class BillingDaysTest {
   private static final String SETTINGS =
       """
       limiter:
-        overrides: {enabled: true}
         policies:
           routed:
             header: X-Customer
@@ -303,14 +301,6 @@ class BillingDaysTest {
 
       assertThat(service.status("/billed/bean", "X-Customer", "ada", "X-Tier", "gold"))
           .isEqualTo(200); // 2 of 5
-      assertThat(service.status("/billed/bean", "X-Customer", "ada")).isEqualTo(429);
-      var unused =
-          service
-              .bean(LimitOverrides.class)
-              .put(policy.forHeader("X-Customer", "ada"), Map.of("bean", 3L), Duration.ofHours(1))
-              .toCompletableFuture()
-              .join();
-      assertRest(service.get("/billed/bean", "X-Customer", "ada"), rest); // 3 of 3
       assertThat(service.status("/billed/bean", "X-Customer", "ada")).isEqualTo(429);
     }
   }

@@ -111,34 +111,15 @@ class CostsTest extends WithAndWithoutGate {
   }
 
   @Test
-  void settingsAndOverridesHaveTheSameNumbers() {
+  void settingsHaveTheSameNumbers() {
     Map<String, Object> settings =
         Map.of(
-            "test.stated-callers", true,
-            "endpoints.limits.enabled", true,
-            "endpoints.limits.sensitive", false,
-            "limiter.overrides.enabled", true,
-            "limiter.policies.budget.rules.month.count", 999_999_999_999_999L);
+            "test.stated-callers",
+            true,
+            "limiter.policies.budget.rules.month.count",
+            999_999_999_999_999L);
     try (TestServer own = start(settings)) {
-      assertThat(budget(own, 1)).isEqualTo("\"month\";r=999999999999998");
-
-      String named = "{\"header\":{\"%s\":\"%s\"},".formatted(StatedCallers.ADDRESS, caller);
-      HttpResponse<String> made =
-          own.post(
-              "/limits/budget/override",
-              named + "\"counts\":{\"month\":999999999999998},\"time\":\"1h\"}");
-      assertThat(made.statusCode()).as(made.body()).isEqualTo(200);
-      assertThat(budget(own, 1_000_000_000)).isEqualTo("\"month\";r=999998999999997");
-
-      HttpResponse<String> rejected =
-          own.post(
-              "/limits/budget/override",
-              named + "\"counts\":{\"rate\":500000000000000},\"time\":\"1h\"}");
-      assertThat(rejected.statusCode()).isEqualTo(400);
-      assertThat(rejected.body()).contains("its largest count is 150119987579016;");
-      assertThat(
-              own.post("/limits/budget/end-override", named.replaceFirst(",$", "}")).statusCode())
-          .isEqualTo(200);
+      assertThat(budget(own, 1_000_000_000)).isEqualTo("\"month\";r=999998999999999");
     }
   }
 

@@ -4,12 +4,10 @@ package io.limiter.micronaut.behaviour;
 import static io.limiter.micronaut.testing.HttpService.field;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.limiter.core.LimitRequest;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.Tiers;
-import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.testing.Sources;
 import io.micrometer.core.instrument.Counter;
@@ -23,7 +21,6 @@ import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
 import jakarta.inject.Singleton;
 import java.net.http.HttpResponse;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -278,22 +275,6 @@ class LeaseTest {
       List<HttpResponse<String>> answers =
           send(CALLS, i -> server.getAsync("/leased/log", "X-Tier", "gold"));
 
-      assertThat(admitted(answers)).isEqualTo(CALLS);
-      assertThat(deciders(answers)).containsKey("LEASE");
-    }
-  }
-
-  @Test
-  void aSubjectWithOtherLimitsForATimeKeepsTheLease() {
-    try (TestServer server = start(Map.of("limiter.overrides.enabled", true))) {
-      LimitRequest caller = server.bean(LimitPolicies.class).get("fixed").forAddress("127.0.0.1");
-      LimitOverrides overrides = server.bean(LimitOverrides.class);
-      overrides
-          .put(caller, Map.of("1000-per-60s", 5_000L), Duration.ofMinutes(1))
-          .toCompletableFuture()
-          .join();
-
-      List<HttpResponse<String>> answers = send(CALLS, server, "/leased/fixed");
       assertThat(admitted(answers)).isEqualTo(CALLS);
       assertThat(deciders(answers)).containsKey("LEASE");
     }

@@ -12,7 +12,6 @@ import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.Tiers;
 import io.limiter.micronaut.event.LimiterEvent.NearLimit;
-import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.testing.HttpService;
 import io.limiter.micronaut.testing.Sources;
@@ -334,22 +333,6 @@ class NearLimitTest {
       call(1, server, "/near/verdict");
       call(1, server, "/near/verdict");
       assertThat(events(server, 1)).extracting(NearLimit::policy).containsExactly("verdict");
-    }
-  }
-
-  @Test
-  void theShareIsOneOfTheCountThatHoldsForTheSubject() {
-    try (TestServer server = start(Map.of("limiter.overrides.enabled", true))) {
-      server
-          .bean(LimitOverrides.class)
-          .put(
-              server.bean(LimitPolicies.class).get("translations").forHeader("X-Key", "ann"),
-              Map.of(MONTH, 20L),
-              Duration.ofMinutes(1))
-          .toCompletableFuture()
-          .join();
-      call(16, server, "/near/translations", "X-Key", "ann");
-      assertThat(events(server, 1)).extracting(NearLimit::used).containsExactly(16L);
     }
   }
 }

@@ -11,7 +11,6 @@ import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
-import io.limiter.micronaut.plan.LimitOverrides;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import java.net.http.HttpResponse;
@@ -78,25 +77,6 @@ class SwitchedOffTest {
         assertThat(limiter.peek(request).toCompletableFuture().join().allowed()).isTrue();
         limiter.reset(request).toCompletableFuture().join();
       }
-    }
-  }
-
-  @Test
-  void codeThatOverridesLimitsGoesOn() {
-    try (TestServer server =
-        TestServer.start(
-            "SwitchedOff", Map.of("limiter.enabled", false, "limiter.overrides.enabled", true))) {
-      LimitOverrides overrides = server.context().getBean(LimitOverrides.class);
-      LimitRequest ada = server.context().getBean(LimitPolicies.class).get("any").forUser("ada");
-
-      assertThat(overrides.put(ada, Map.of("9-per-60s", 5L), Duration.ofHours(1)))
-          .succeedsWithin(Duration.ofSeconds(10))
-          .isEqualTo(List.of());
-      assertThat(overrides.unlimited(ada, Duration.ofHours(1)))
-          .succeedsWithin(Duration.ofSeconds(10))
-          .isEqualTo(List.of());
-      assertThat(overrides.remove(ada)).succeedsWithin(Duration.ofSeconds(10));
-      assertThat(overrides.inForce()).isEmpty();
     }
   }
 

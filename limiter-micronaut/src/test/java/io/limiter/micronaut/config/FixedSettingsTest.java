@@ -87,10 +87,10 @@ class FixedSettingsTest {
   void switchesAreReadInAnyCase() {
     try (ApplicationContext context =
         ApplicationContext.run(
-            Map.of("limiter.deny-cache.enabled", "No", "limiter.overrides.enabled", "ON"))) {
+            Map.of("limiter.deny-cache.enabled", "No", "limiter.health.required", "ON"))) {
       assertThat(context.getBean(LimiterConfiguration.DenyCacheConfiguration.class).enabled())
           .isFalse();
-      assertThat(context.getBean(LimiterConfiguration.OverridesConfiguration.class).enabled())
+      assertThat(context.getBean(LimiterConfiguration.HealthConfiguration.class).required())
           .isTrue();
     }
   }
@@ -343,25 +343,51 @@ class FixedSettingsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"idempotency, max-answer, MAX_ANSWER", "client, max-wait, MAX_WAIT"})
-  void aSettingOfAnAbsentModuleNamesItsDependency(String module, String setting, String variable)
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "idempotency: {max-answer: 5, routes: [{path: /orders}]} | max-answer   | idempotency",
+        "idempotency: {max-answer: 5, routes: [{path: /orders}]} | routes       | idempotency",
+        "client: {max-wait: 5}                                  | max-wait     | client",
+        "overrides: {enabled: true}                              | enabled      | management",
+        "overrides: {interval: 1s}                               | interval     | management",
+        "management: {show-subjects: true}                       | show-subjects | management"
+      })
+  void aSettingOfAnAbsentModuleNamesItsDependency(String group, String setting, String module)
       throws IOException {
     String remedy =
-        " without the module limiter-%s: add the dependency io.limiter:limiter-%s, or remove the setting"
-            .formatted(module, module);
-    write("limiter.%s: {%s: 5, routes: [{path: /orders}]}".formatted(module, setting));
+        " without the module limiter-%1$s: add the dependency io.limiter:limiter-%1$s, or remove the setting"
+            .formatted(module);
+    String name =
+        "limiter." + group.substring(0, group.indexOf(':') + 1).replace(':', '.') + setting;
+    write("limiter: {%s}".formatted(group));
     assertThat(catchThrowable(this::start))
         .rootCause()
-        .hasMessageContaining("limiter.%s.%s in ".formatted(module, setting))
-        .hasMessageContaining("limiter.%s.routes in ".formatted(module))
+        .hasMessageContaining(name + " in ")
         .hasMessageContaining(": there is no such setting" + remedy);
     write("limiter.zone: UTC");
-    String name = "LIMITER_%s_%s".formatted(module.toUpperCase(Locale.ROOT), variable);
-    startWithVariables(Map.of(name, "5")).close();
+    String variable = UnknownSettings.variable(name);
+    startWithVariables(Map.of(variable, "5")).close();
     assertThat(names.messages())
         .containsExactly(
             "The environment variable %s has no effect: there is no such setting%s"
-                .formatted(name, remedy));
+                .formatted(variable, remedy));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"limits, true, management", "limits, false, ''", "idempotency, true, idempotency"})
+  void anEndpointOfAnAbsentModuleIsAWarning(String endpoint, boolean enabled, String module) {
+    try (RecordedLog warnings = RecordedLog.of(ModuleSettings.class)) {
+      String setting = "endpoints.%s.enabled".formatted(endpoint);
+      ApplicationContext.run(Map.of("spec.name", "none", setting, enabled)).close();
+      assertThat(warnings.messages())
+          .hasSize(enabled ? 1 : 0)
+          .allSatisfy(
+              line ->
+                  assertThat(line)
+                      .startsWith(setting + " is true, but")
+                      .contains("add the dependency io.limiter:limiter-" + module + ", unless"));
+    }
   }
 
   @ParameterizedTest

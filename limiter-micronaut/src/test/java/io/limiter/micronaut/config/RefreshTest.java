@@ -134,15 +134,13 @@ class RefreshTest {
   }
 
   @Test
-  void aChangeOfTheEndpointDuringARefreshEndsNoLimit() throws Exception {
-    try (FileService service =
-        start("endpoints.limits.enabled", true, "endpoints.limits.sensitive", false)) {
+  void aChangeOfOneSettingDuringARefreshEndsNoLimit() throws Exception {
+    try (FileService service = start()) {
       CompletableFuture<HttpResponse<String>> first;
       try (var pause = PausedLoader.pause()) {
         first = service.refreshAsync();
         pause.begun().await();
-        assertThat(service.post("/limits/annotated", "{\"observe\": true}").body())
-            .contains("\"observed\":true");
+        assertThat(service.bean(SettingsRefresh.class).set("annotated.observe", "true")).isEmpty();
         assertThat(seen(service)).isEqualTo(limits(3));
       }
       assertThat(first.get().statusCode()).isEqualTo(200);
@@ -261,13 +259,12 @@ class RefreshTest {
 
   @Test
   void aFileThatCannotBeReadEndsNoLimit() {
-    try (FileService service =
-        start("endpoints.limits.enabled", true, "endpoints.limits.sensitive", false)) {
+    try (FileService service = start()) {
       service.write("limiter: [");
       assertThat(service.refresh().statusCode()).isEqualTo(500);
       assertThat(seen(service)).isEqualTo(limits(3));
 
-      service.post("/limits/annotated", "{\"observe\": true}");
+      var unused = service.bean(SettingsRefresh.class).set("annotated.observe", "true");
       assertThat(seen(service)).isEqualTo(limits(3));
 
       publish(service);

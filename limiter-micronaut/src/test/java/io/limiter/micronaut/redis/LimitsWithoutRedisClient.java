@@ -68,9 +68,7 @@ class LimitsWithoutRedisClient {
 
   @Test
   void memoryDecides() {
-    try (HttpService service =
-        HttpService.start(
-            SPEC, Map.of("limiter.headers.debug", true, "limiter.overrides.enabled", true))) {
+    try (HttpService service = HttpService.start(SPEC, Map.of("limiter.headers.debug", true))) {
       List<Integer> statuses =
           IntStream.range(0, 5).mapToObj(i -> service.status("/memory/limited")).toList();
 

@@ -4,7 +4,6 @@ package io.limiter.micronaut.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
@@ -19,7 +18,6 @@ import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.testing.HttpService;
-import io.limiter.micronaut.testing.Json;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micronaut.context.ApplicationContext;
@@ -447,55 +445,43 @@ class SharedSettingsTest {
     }
   }
 
-  private static final Object[] WATCHED = {
-    "endpoints.limits.enabled", true,
-    "endpoints.limits.sensitive", false,
-    "micronaut.metrics.enabled", true
-  };
-
   private static double gauge(HttpService service, String name) {
     return Optional.ofNullable(service.bean(MeterRegistry.class).find(name).gauge())
         .map(Gauge::value)
         .orElse(-1.0);
   }
 
-  private static JsonNode shared(HttpService service) {
-    return Json.json(service.get("/limits").body()).path("sharedSettings");
-  }
-
   @Test
-  void theEndpointAndTheMetersShowThem() {
-    try (HttpService service = HttpService.start(SPEC, settings(WATCHED))) {
-      Instant before = Instant.parse(shared(service).get("lastRead").asText());
-      assertThat(shared(service).get("version").asLong()).isZero();
-      assertThat(shared(service).get("source").asText()).isEqualTo("files");
-      assertThat(shared(service).has("problem")).isFalse();
+  void theStateAndTheMetersShowThem() {
+    try (HttpService service =
+        HttpService.start(SPEC, settings("micronaut.metrics.enabled", true))) {
+      Instant before = status(service.context()).lastRead().orElseThrow();
+      assertThat(status(service.context()).version()).isEmpty();
+      assertThat(status(service.context()).problem()).isEmpty();
       assertThat(gauge(service, "limiter.shared.settings.version")).isZero();
       assertThat(gauge(service, "limiter.shared.settings.problem")).isZero();
 
       redis.hset(prefix + "settings", Map.of("version", "3", COUNT, "8"));
-      await().until(() -> shared(service).get("version").asLong() == 3);
-      assertThat(shared(service).get("source").asText()).isEqualTo("Redis");
-      assertThat(Instant.parse(shared(service).get("lastRead").asText())).isAfter(before);
+      await().until(() -> status(service.context()).version().orElse(0) == 3);
+      assertThat(status(service.context()).lastRead().orElseThrow()).isAfter(before);
       assertThat(gauge(service, "limiter.shared.settings.version")).isEqualTo(3);
 
       redis.hset(prefix + "settings", Map.of("version", "4", COUNT, "many"));
-      await().until(() -> shared(service).has("problem"));
-      assertThat(shared(service).get("problem").asText())
-          .isEqualTo(
+      await().until(() -> status(service.context()).problem().isPresent());
+      assertThat(status(service.context()).problem())
+          .contains(
               "The shared settings of version 4 are ignored: limiter.policies.shared.rules.5-per-60s.count = many in Redis: set it to a whole number");
-      assertThat(shared(service).get("version").asLong()).isEqualTo(3);
+      assertThat(status(service.context()).version()).hasValue(3);
       assertThat(gauge(service, "limiter.shared.settings.version")).isEqualTo(3);
       assertThat(gauge(service, "limiter.shared.settings.problem")).isEqualTo(1);
     }
   }
 
   @Test
-  void nothingShowsThemWhereTheyAreOff() {
-    Map<String, Object> settings = new HashMap<>(settings(WATCHED));
+  void noMeterShowsThemWhereTheyAreOff() {
+    Map<String, Object> settings = new HashMap<>(settings("micronaut.metrics.enabled", true));
     settings.put("limiter.redis.shared-settings.enabled", "off");
     try (HttpService service = HttpService.start(SPEC, settings)) {
-      assertThat(shared(service).isMissingNode()).isTrue();
       assertThat(gauge(service, "limiter.shared.settings.version")).isEqualTo(-1);
       assertThat(gauge(service, "limiter.shared.settings.problem")).isEqualTo(-1);
     }

@@ -8,7 +8,6 @@ import static org.awaitility.Awaitility.await;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
-import io.limiter.core.override.OverrideTable;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -91,7 +90,6 @@ class StartLinesTest {
                 "limiter.redis.enabled",
                 "Off"))) {
       assertThat(context.containsBean(ConnectionSource.class)).isFalse();
-      assertThat(context.getBeansOfType(OverrideTable.class)).hasSize(2);
       assertThat(log.lines())
           .containsOnlyOnce(
               "WARN limiter.redis.enabled is false: each instance of this service counts separately")

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AssembledScriptsTest {
 
   private static final Path DIRECTORY = Path.of("target", "lua");
-  private static final List<String> OTHERS = List.of("overrides.lua", "shared-settings.lua");
+  private static final List<String> OTHERS = List.of("shared-settings.lua");
   private static final List<CustomAlgorithm> CUSTOM =
       List.of(
           new FadingCounter(), new Scripted("return p[1], { (state and state[1] or 0) + cost }"));

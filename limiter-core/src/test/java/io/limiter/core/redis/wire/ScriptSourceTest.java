@@ -35,9 +35,8 @@ public class ScriptSourceTest {
 
   private static final Pattern FORMAT = Pattern.compile("\\b(?:un)?pack\\(\\s*(.)");
 
-  /** Commands for overrides and shared settings alone. */
-  private static final Set<String> OF_HASHES =
-      Set.of("HLEN", "HGET", "HGETALL", "HSET", "HDEL", "PEXPIREAT");
+  /** Commands for shared settings alone. */
+  private static final Set<String> OF_HASHES = Set.of("HLEN", "HGET", "HGETALL", "HSET");
 
   private static List<String> sources() {
     DecisionScripts scripts = DecisionScripts.load();
@@ -47,7 +46,6 @@ public class ScriptSourceTest {
             scripts.renew(),
             scripts.batch().orElseThrow(),
             scripts.hold(),
-            DecisionScripts.read("overrides.lua"),
             DecisionScripts.read("shared-settings.lua"))
         .map(RedisScript::text)
         .toList();
