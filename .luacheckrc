@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Options of luacheck for the Redis scripts:
--- luacheck limiter-core/src/main/resources limiter-idempotency/src/main/resources limiter-core/target/lua
+-- luacheck limiter-core/src/main/resources limiter-idempotency/src/main/resources limiter-management/src/main/resources limiter-core/target/lua
 -- A script is assembled from parts. At its top, each part declares the locals of the including script that it reads
 -- ("luacheck: read globals") and those that it writes ("luacheck: globals"). So each file is checked alone. The tests
 -- write the assembled scripts to limiter-core/target/lua, without comments, and with numbers for constants.
@@ -13,7 +13,7 @@ stds.redis = {
     struct = { fields = { 'pack', 'unpack' } },
     string = { fields = { 'byte', 'find', 'format', 'rep', 'sub' } },
     math = { fields = { 'abs', 'ceil', 'floor', 'max', 'min' } },
-    table = { fields = { 'insert', 'remove' } },
+    table = { fields = { 'concat', 'insert', 'remove' } },
   },
 }
 std = 'redis'

@@ -99,7 +99,7 @@ class DiagramsTest {
         List.of("OverrideStore", "DenyCache", "LeaseStore", "FallbackStore", "RedisStore", "Redis");
     List<String> lines =
         List.of(
-            "3 limits that hold",
+            "3 with overrides",
             "4 denied until then?",
             "5 taken in advance?",
             "6 breaker, deadline",
