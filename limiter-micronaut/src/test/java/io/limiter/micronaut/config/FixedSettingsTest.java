@@ -19,7 +19,6 @@ import io.micronaut.runtime.context.scope.refresh.RefreshEvent;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
