@@ -2,7 +2,6 @@
 package io.limiter.processor;
 
 import io.limiter.micronaut.annotation.Limited;
-import io.limiter.micronaut.metadata.CompileTimeCheck;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.DefaultScope;

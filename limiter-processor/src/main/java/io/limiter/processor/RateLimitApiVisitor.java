@@ -4,7 +4,6 @@ package io.limiter.processor;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.Limited;
 import io.limiter.micronaut.exception.DenialText;
-import io.limiter.micronaut.metadata.CompileTimeCheck;
 import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
 import io.limiter.micronaut.plan.LimitPlan;

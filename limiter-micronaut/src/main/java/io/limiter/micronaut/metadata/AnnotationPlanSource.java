@@ -44,6 +44,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -117,8 +118,8 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
     if (((BeanMethod) method).isAdapter()) {
       return List.of();
     }
-    List<AnnotatedPlace> limiting = AnnotatedPlace.limiting(method);
-    if (limiting.isEmpty() && AnnotatedPlace.isUnmarked(method)) {
+    List<List<PolicyDefinition>> read = AnnotationReader.read(method, UnaryOperator.identity());
+    if (read.isEmpty() && AnnotatedPlace.isUnmarked(method)) {
       LOG.warn(
           "{} is marked as limited, but has no limit, so its calls are not limited: use one of {}",
           method.description(),
@@ -126,8 +127,7 @@ final class AnnotationPlanSource implements PlanRegistry.Source {
               .map(limit -> "@" + limit.getSimpleName())
               .collect(Collectors.joining(", ")));
     }
-    AnnotationReader reader = new AnnotationReader(method);
-    return limiting.stream().map(reader::read).toList();
+    return read;
   }
 
   /** The types that a binder provides without an annotation, except the body. */

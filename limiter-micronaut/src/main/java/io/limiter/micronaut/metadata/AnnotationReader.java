@@ -27,6 +27,7 @@ import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.plan.RuleReader;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.AnnotationValue;
+import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.convert.ConversionService;
 import io.micronaut.core.expressions.EvaluatedExpression;
 import io.micronaut.core.naming.NameUtils;
@@ -39,11 +40,17 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Reads annotations to definitions: the members that are written, not their defaults. */
-final class AnnotationReader {
+@Internal
+public final class AnnotationReader {
+
+  /** What is wrong with a limit on a static method. */
+  public static final String ON_STATIC =
+      "a static method, or one of a companion object, is never limited: make it a method of the bean";
 
   private static final String RATE_LIMITER = "@RateLimiter";
   private static final String RATE_RULE = "@RateRule";
@@ -57,13 +64,27 @@ final class AnnotationReader {
   private final LimitedMethod limited;
   private final String method; // as mistakes name it
 
-  AnnotationReader(LimitedMethod limited) {
+  private AnnotationReader(LimitedMethod limited) {
     this.limited = limited;
     this.method = limited.description();
   }
 
+  /**
+   * The policies that limit a method: those of each place that has some, nearest first.
+   *
+   * @param readable makes an annotation as the start finds it of one that is being compiled
+   * @throws ConfigurationException if an annotation is invalid, or its place
+   */
+  public static List<List<PolicyDefinition>> read(
+      LimitedMethod method, UnaryOperator<AnnotationValue<?>> readable) {
+    AnnotationReader reader = new AnnotationReader(method);
+    return AnnotatedPlace.limiting(method).stream()
+        .map(place -> reader.read(place.with(readable)))
+        .toList();
+  }
+
   /** The policies of one place, in their order. */
-  List<PolicyDefinition> read(AnnotatedPlace place) {
+  private List<PolicyDefinition> read(AnnotatedPlace place) {
     List<AnnotationValue<RateRule>> rules = place.of(RateRule.class);
     List<AnnotationValue<ConcurrencyLimit>> concurrency = place.of(ConcurrencyLimit.class);
     List<AnnotationValue<PreventDuplicate>> guards = place.of(PreventDuplicate.class);

@@ -68,10 +68,6 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
 
   private static final Logger LOG = LoggerFactory.getLogger(ConfiguredPolicies.class);
 
-  /** Why a limit that counts only what clients choose may not hold. */
-  static final String COUNTED_BY_CHOICE =
-      "a client can evade the limit by sending another value with each call, unless the value is verified elsewhere. An additional rule with limitType = IP or GLOBAL prevents that";
-
   private static final String SECURITY = "io.micronaut.security.authentication.Authentication";
 
   /** The settings of a policy that comes from code, such as a failure counter. */
@@ -325,7 +321,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
           "Methods that count only by a header or an argument: {} ({}); {}",
           methods.size(),
           PlanRegistry.listed(methods),
-          COUNTED_BY_CHOICE);
+          LimitPlan.COUNTED_BY_CHOICE);
     }
     List<String> guards = plans.current().duplicatesByDefault();
     if (!guards.isEmpty()) {

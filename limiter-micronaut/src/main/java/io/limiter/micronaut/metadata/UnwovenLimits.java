@@ -67,9 +67,6 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
   private static final String NONE_PUBLIC =
       "the limit of its factory's method applies to public methods, and it has none: make them public";
 
-  static final String STATIC =
-      "a static method, or one of a companion object, is never limited: make it a method of the bean";
-
   /** Leaves the processor to the first requests. */
   private static final Duration DELAY = Duration.ofSeconds(3);
 
@@ -219,7 +216,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     companion(type)
         .flatMap(companion -> Arrays.stream(companion.getDeclaredMethods()))
         .filter(method -> !method.isSynthetic() && isLimited(method))
-        .forEach(method -> findings.add(place(type, method, STATIC)));
+        .forEach(method -> findings.add(place(type, method, AnnotationReader.ON_STATIC)));
   }
 
   /** The name as in Kotlin: without the hash and the name of the companion object. */
@@ -310,7 +307,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
 
   private static String reason(BeanDefinition<?> bean, @Nullable Method method) {
     if (method != null && Modifier.isStatic(method.getModifiers())) {
-      return STATIC;
+      return AnnotationReader.ON_STATIC;
     }
     if (method != null && isHidden(method)) {
       return "kapt hides methods with a value class or a Result in their signature from Micronaut: write the plain type";

@@ -41,6 +41,10 @@ import org.jspecify.annotations.Nullable;
 @Internal
 public final class LimitPlan {
 
+  /** Why a limit that counts only what clients choose may not hold. */
+  public static final String COUNTED_BY_CHOICE =
+      "a client can evade the limit by sending another value with each call, unless the value is verified elsewhere. An additional rule with limitType = IP or GLOBAL prevents that";
+
   /** Of one plan. */
   private static final int MAX_PARTS = 64;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.metadata;
+package io.limiter.processor;
 
 import io.limiter.core.resilience.Fallback;
 import io.limiter.core.rule.CustomAlgorithm;
@@ -13,8 +13,10 @@ import io.limiter.micronaut.config.PolicyChanges;
 import io.limiter.micronaut.definition.CorrectableException;
 import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.Origin;
+import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.PolicyMember.Written;
 import io.limiter.micronaut.denial.DenialMessages;
+import io.limiter.micronaut.metadata.AnnotationReader;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.MethodPlanner;
 import io.limiter.micronaut.plan.NamedBeans;
@@ -27,7 +29,6 @@ import io.micronaut.core.annotation.AnnotationClassValue;
 import io.micronaut.core.annotation.AnnotationMetadata;
 import io.micronaut.core.annotation.AnnotationMetadataDelegate;
 import io.micronaut.core.annotation.AnnotationValue;
-import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.expressions.EvaluatedExpression;
 import io.micronaut.core.expressions.EvaluatedExpressionReference;
 import io.micronaut.core.expressions.ExpressionEvaluationContext;
@@ -51,8 +52,7 @@ import java.util.concurrent.atomic.LongAdder;
  * messages. The configuration is not known yet, so this check has the widest bounds, assumes that
  * every bean exists that an annotation names, and accepts any text with a placeholder.
  */
-@Internal
-public final class CompileTimeCheck {
+final class CompileTimeCheck {
 
   /** The error about a limit on a static method. */
   private static final String STATIC = "a static method";
@@ -66,7 +66,7 @@ public final class CompileTimeCheck {
    * @param warnings what is probably not intended
    * @param plan how the method is limited as annotated; empty if it is not, or if that is not clear
    */
-  public record Findings(Optional<String> error, List<String> warnings, Optional<LimitPlan> plan) {}
+  record Findings(Optional<String> error, List<String> warnings, Optional<LimitPlan> plan) {}
 
   private static MethodPlanner.PlanningBeans parts() {
     NamedBeans beans = new StandIns();
@@ -83,13 +83,13 @@ public final class CompileTimeCheck {
   }
 
   /** Reads the limits of a method. */
-  public Findings check(LimitedMethod method) {
+  Findings check(LimitedMethod method) {
     try {
-      List<AnnotatedPlace> limited = AnnotatedPlace.limiting(method);
-      limited.replaceAll(place -> place.with(CompileTimeCheck::readable));
-      Optional<LimitPlan> plan = plan(method, limited);
+      List<List<PolicyDefinition>> places =
+          AnnotationReader.read(method, CompileTimeCheck::readable);
+      Optional<LimitPlan> plan = plan(method, places);
       List<String> warnings = new ArrayList<>();
-      for (AnnotatedPlace place : limited) {
+      for (List<PolicyDefinition> place : places) {
         plan(method, List.of(place)).ifPresent(part -> addUseless(part, warnings));
       }
       plan.stream()
@@ -116,19 +116,16 @@ public final class CompileTimeCheck {
    * @param description its class, name and parameter types
    * @param annotation the simple name of the annotation
    */
-  public static String ofStatic(String description, String annotation) {
+  static String ofStatic(String description, String annotation) {
     return String.valueOf(
         Origin.annotated(description, "@" + annotation, STATIC)
-            .mistake(UnwovenLimits.STATIC)
+            .mistake(AnnotationReader.ON_STATIC)
             .getMessage());
   }
 
-  private Optional<LimitPlan> plan(LimitedMethod method, List<AnnotatedPlace> limited) {
-    AnnotationReader reader = new AnnotationReader(method);
+  private Optional<LimitPlan> plan(LimitedMethod method, List<List<PolicyDefinition>> places) {
     List<PolicyPlan> policies =
-        MethodPlanner.plan(
-                parts, method, limited.stream().map(reader::read).toList(), PolicyChanges.NONE)
-            .policies();
+        MethodPlanner.plan(parts, method, places, PolicyChanges.NONE).policies();
     return policies.isEmpty()
         ? Optional.empty()
         : Optional.of(
@@ -138,9 +135,7 @@ public final class CompileTimeCheck {
   private static String countedByChoice(LimitPlan plan) {
     return "%s: it counts only by %s: %s"
         .formatted(
-            plan.method(),
-            plan.charges().get(0).source().written(),
-            ConfiguredPolicies.COUNTED_BY_CHOICE);
+            plan.method(), plan.charges().get(0).source().written(), LimitPlan.COUNTED_BY_CHOICE);
   }
 
   /**
