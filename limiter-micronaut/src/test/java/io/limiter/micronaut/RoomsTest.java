@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.micronaut;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.limiter.core.testing.Rooms;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Packages and modules that the rest does not know: Micronaut finds them as beans. */
+class RoomsTest {
+
+  private static final Path ROOT = Path.of("..");
+
+  private static final List<String> MODULES =
+      List.of(
+          "limiter-core",
+          "limiter-micronaut",
+          "limiter-idempotency",
+          "limiter-client",
+          "limiter-management",
+          "limiter-processor",
+          "limiter-test");
+
+  @Test
+  void onlyTheseKnowARoom() {
+    Rooms.requireKnownTo(
+        Map.of(
+            "io.limiter.disabled",
+            Set.of(),
+            "io.limiter.micronaut.health",
+            Set.of(),
+            "io.limiter.micronaut.refresh",
+            Set.of(),
+            "io.limiter.micronaut.metadata",
+            Set.of(),
+            "io.limiter.micronaut.metrics",
+            Set.of(),
+            "io.limiter.security",
+            Set.of(),
+            "io.limiter.core.redis.cluster",
+            // It chooses the client, by whether Redis is a cluster.
+            Set.of("io.limiter.micronaut.redis.RedisConnections")),
+        "io.limiter.core",
+        "io.limiter.micronaut",
+        "io.limiter.disabled",
+        "io.limiter.security");
+  }
+
+  /** An optional module; a text may name it. */
+  @ParameterizedTest
+  @ValueSource(strings = {"client", "idempotency", "management", "processor", "test"})
+  void noOtherModuleImports(String room) throws IOException {
+    Pattern use =
+        Pattern.compile(
+            "^import (static )?io\\.limiter\\.(disabled\\.)?" + room + "\\b.*", Pattern.MULTILINE);
+    int read = 0;
+    for (String module : MODULES) {
+      if (module.equals("limiter-" + room)) {
+        continue;
+      }
+      try (Stream<Path> files = Files.walk(ROOT.resolve(module).resolve("src/main/java"))) {
+        for (Path file : files.filter(some -> some.toString().endsWith(".java")).toList()) {
+          assertThat(Files.readString(file)).as("%s", file).doesNotContainPattern(use);
+          read++;
+        }
+      }
+    }
+    assertThat(read).isGreaterThan(300);
+  }
+}
