@@ -27,17 +27,13 @@ final class ModuleSettings {
    *
    * @param prefix of its settings
    * @param artifact its name
-   * @param type a class of it
+   * @param isThere whether it is on the class path
    * @param switches its settings that are true or false
    * @param others its other settings. They are checked as those of the limiter are; a module that
    *     has neither here checks all that are under its prefix itself
    */
   private record Module(
-      String prefix, String artifact, String type, Set<String> switches, Set<String> others) {
-
-    boolean isThere() {
-      return ClassUtils.isPresent(type, ModuleSettings.class.getClassLoader());
-    }
+      String prefix, String artifact, boolean isThere, Set<String> switches, Set<String> others) {
 
     boolean checksItself() {
       return switches.isEmpty() && others.isEmpty();
@@ -48,7 +44,7 @@ final class ModuleSettings {
       new Module(
           "limiter.idempotency",
           "limiter-idempotency",
-          "io.limiter.idempotency.Idempotent",
+          isThere("io.limiter.idempotency.Idempotent"),
           Set.of(),
           Set.of());
 
@@ -56,26 +52,23 @@ final class ModuleSettings {
       new Module(
           "limiter.client",
           "limiter-client",
-          "io.limiter.client.ObeyRateLimits",
+          isThere("io.limiter.client.ObeyRateLimits"),
           Set.of(),
           Set.of());
-
-  private static final String MANAGEMENT = "limiter-management";
-  private static final String OF_MANAGEMENT = "io.limiter.management.LimitOverrides";
 
   private static final Module ENDPOINT =
       new Module(
           "limiter.management",
-          MANAGEMENT,
-          OF_MANAGEMENT,
+          "limiter-management",
+          isThere("io.limiter.management.LimitOverrides"),
           Set.of("limiter.management.show-subjects"),
           Set.of());
 
   private static final Module OVERRIDES =
       new Module(
           "limiter.overrides",
-          MANAGEMENT,
-          OF_MANAGEMENT,
+          ENDPOINT.artifact(),
+          ENDPOINT.isThere(),
           Set.of("limiter.overrides.enabled"),
           Set.of("limiter.overrides.interval"));
 
@@ -97,6 +90,10 @@ final class ModuleSettings {
   private static final Pattern BY_KEY = Pattern.compile("(?i)\\s*idempotency[-_]key\\s*");
 
   private ModuleSettings() {}
+
+  private static boolean isThere(String type) {
+    return ClassUtils.isPresent(type, ModuleSettings.class.getClassLoader());
+  }
 
   /** The prefixes of the modules that are there and check all that is under them. */
   static List<String> prefixes() {
@@ -127,9 +124,7 @@ final class ModuleSettings {
   }
 
   private static Stream<String> ofModules(Function<Module, Set<String>> some) {
-    return ALL.stream()
-        .filter(module -> !some.apply(module).isEmpty() && module.isThere())
-        .flatMap(module -> some.apply(module).stream());
+    return ALL.stream().filter(Module::isThere).flatMap(module -> some.apply(module).stream());
   }
 
   /**

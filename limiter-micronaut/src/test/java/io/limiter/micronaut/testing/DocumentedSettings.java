@@ -37,26 +37,23 @@ public final class DocumentedSettings {
 
   /** Like {@link #check}, where the rows of this module are some of those of the page. */
   public static void checkRows(Path file) throws IOException {
-    Map<String, String> rows = rows();
+    Map<String, String> own = rows();
+    Map<String, String> rows = new TreeMap<>(own);
     List<String> lines = new ArrayList<>();
     for (String line : Files.readAllLines(file)) {
-      if (line.startsWith("| `")) {
-        String name = line.split("`")[1];
-        if (!rows.containsKey(name)
-            && rows.keySet().stream().noneMatch(own -> isOfOne(own, name))) {
-          rows.put(name, line);
-        }
-      } else {
+      if (!line.startsWith("| `")) {
         lines.add(line);
+      } else if (own.keySet().stream().noneMatch(name -> line.startsWith("| `" + group(name)))) {
+        rows.put(line.split("`")[1], line);
       }
     }
     lines.addAll(rows.values());
     check(file, String.join("\n", lines) + '\n');
   }
 
-  /** Whether both are in one group, such as {@code limiter.redis}: a module has whole groups. */
-  private static boolean isOfOne(String own, String name) {
-    return name.startsWith(own.substring(0, own.indexOf('.', own.indexOf('.') + 1) + 1));
+  /** A module has whole groups, such as {@code limiter.redis.}. */
+  private static String group(String name) {
+    return name.substring(0, name.indexOf('.', name.indexOf('.') + 1) + 1);
   }
 
   /** What an editor shows. */
