@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class UsualErrors {
 
-  /** Of micronaut-serde, which writes each kind of links as a list. */
+  /** Of micronaut-serde, which writes links as a list, too, where errors are one. */
   private static final String SERDE = "io.micronaut.serde.jackson";
 
   private static final String DATABIND = "io.micronaut.jackson.databind";
@@ -80,7 +80,7 @@ final class UsualErrors {
             "logref",
             Denial.Value.CODE,
             "_links",
-            JsonTemplate.object("self", serde ? List.of(link) : link),
+            JsonTemplate.object("self", serde && list ? List.of(link) : link),
             "_embedded",
             JsonTemplate.object("errors", List.of(error)));
     Map<String, @Nullable Object> ordered = new LinkedHashMap<>();
