@@ -8,6 +8,7 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.ResultCost;
 import io.limiter.micronaut.annotation.StreamEnd;
+import io.limiter.micronaut.plan.NamedBeans.FoundBean;
 import io.micronaut.core.annotation.Internal;
 import java.util.HashMap;
 import java.util.List;
@@ -16,7 +17,6 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -184,11 +184,7 @@ public record CompletionPlan(
    * @param clamped counts the costs that were out of range
    */
   @Internal
-  public record ActualCost(
-      Class<? extends ResultCost> type,
-      Supplier<? extends ResultCost> bean,
-      Optional<Steps> steps,
-      LongAdder clamped) {
+  public record ActualCost(FoundBean<ResultCost> bean, Optional<Steps> steps, LongAdder clamped) {
 
     /**
      * The units, 0 to {@value Charge#MAX_COST}: a cost out of range is the nearest of them, so that
@@ -196,7 +192,7 @@ public record CompletionPlan(
      */
     public OptionalInt of(@Nullable Object result) {
       try {
-        long cost = bean.get().of(result);
+        long cost = bean.object().get().of(result);
         long units = Math.max(0, Math.min(Charge.MAX_COST, cost));
         if (units != cost) {
           clamped.increment();
@@ -204,7 +200,7 @@ public record CompletionPlan(
           if (times > 0) {
             BrokenCosts.LOG.error(
                 "{} has returned {}, which counts as {}: let it return 0 to {}. Occurrences since the last message: {}",
-                type.getName(),
+                bean,
                 cost,
                 units,
                 Charge.MAX_COST,
@@ -217,7 +213,7 @@ public record CompletionPlan(
             BrokenCosts.LOG,
             "%s has failed, so %s"
                 .formatted(
-                    type.getName(),
+                    bean,
                     steps.isPresent() ? "items cost 1" : "calls are charged their estimated cost"),
             broken);
         return OptionalInt.empty();
@@ -234,17 +230,17 @@ public record CompletionPlan(
 
     @Override
     public boolean equals(Object other) {
-      return other instanceof ActualCost that && type.equals(that.type) && steps.equals(that.steps);
+      return other instanceof ActualCost that && bean.equals(that.bean) && steps.equals(that.steps);
     }
 
     @Override
     public int hashCode() {
-      return type.hashCode();
+      return bean.hashCode();
     }
 
     @Override
     public String toString() {
-      return type.getName();
+      return bean.name();
     }
   }
 

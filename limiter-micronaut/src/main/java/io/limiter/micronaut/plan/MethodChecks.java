@@ -282,7 +282,7 @@ final class MethodChecks {
         planned
             .actualCost()
             .filter(cost -> cost.steps().isPresent())
-            .ifPresent(cost -> beans.add(cost.type().getName()));
+            .ifPresent(cost -> beans.add(cost.bean().name()));
       }
     }
     if (beans.size() > 1) {

@@ -591,8 +591,7 @@ final class PolicyPlanner {
           "a call takes its units before its result is known: write cost = \"…\", an estimate");
     }
     return Optional.of(
-        new ActualCost(
-            bean.type(), bean.object(), steps(policy, rules, written.get()), parts.clampedCosts()));
+        new ActualCost(bean, steps(policy, rules, written.get()), parts.clampedCosts()));
   }
 
   /** How a stream takes its units; empty if the method has none. */
