@@ -61,7 +61,8 @@ public final class DenialBodyFactory {
           "%s.numbers = true: only %s.body = problem has them by itself: set that, or write placeholders such as {limit} into messages or the template"
               .formatted(DenialConfiguration.PREFIX, DenialConfiguration.PREFIX));
     }
-    ApplicationBody application = new ApplicationBody(errors, () -> UsualErrors.template(beans));
+    ApplicationBody application =
+        new ApplicationBody(errors, processor -> UsualErrors.template(processor, beans));
     return switch (form) {
       case APPLICATION -> application;
       case PROBLEM -> problem(application, configuration, types);
@@ -175,9 +176,9 @@ public final class DenialBodyFactory {
 
     ApplicationBody(
         BeanProvider<ErrorResponseProcessor<?>> application,
-        Supplier<Optional<JsonTemplate>> ours) {
+        Function<ErrorResponseProcessor<?>, Optional<JsonTemplate>> ours) {
       this.application = SupplierUtil.memoized(application::get);
-      this.ours = SupplierUtil.memoized(ours);
+      this.ours = SupplierUtil.memoized(() -> ours.apply(this.application.get()));
     }
 
     @Override

@@ -31,7 +31,9 @@ public final class Rejections {
       BeanProvider<ErrorResponseProcessor<?>> application) {
     this.messages = messages;
     this.body =
-        body instanceof DirectBody own ? own : new ApplicationBody(application, Optional::empty);
+        body instanceof DirectBody own
+            ? own
+            : new ApplicationBody(application, processor -> Optional.empty());
   }
 
   /**

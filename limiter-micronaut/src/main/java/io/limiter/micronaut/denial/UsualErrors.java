@@ -32,9 +32,9 @@ final class UsualErrors {
   private UsualErrors() {}
 
   /** Empty if errors, or their JSON, are made by a class of the application. */
-  static Optional<JsonTemplate> template(BeanContext beans) {
+  static Optional<JsonTemplate> template(ErrorResponseProcessor<?> processor, BeanContext beans) {
     String mapper = mapper(beans);
-    if (!isUsual(beans) || !List.of(SERDE, DATABIND).contains(mapper)) {
+    if (!isUsual(processor, beans) || !List.of(SERDE, DATABIND).contains(mapper)) {
       return Optional.empty();
     }
     boolean list =
@@ -45,11 +45,12 @@ final class UsualErrors {
     return Optional.of(new JsonTemplate(members(mapper.equals(SERDE), list)));
   }
 
-  private static boolean isUsual(BeanContext beans) {
-    String usual = ErrorResponseProcessor.class.getPackageName();
-    return Stream.of(ErrorResponseProcessor.class, JsonErrorResponseBodyProvider.class)
-        .flatMap(part -> beans.getBeansOfType(part).stream())
-        .allMatch(part -> part.getClass().getPackageName().equals(usual));
+  private static boolean isUsual(ErrorResponseProcessor<?> processor, BeanContext beans) {
+    return Stream.concat(
+            Stream.of(processor),
+            beans.getBeansOfType(JsonErrorResponseBodyProvider.class).stream())
+        .map(part -> part.getClass().getPackageName())
+        .allMatch(ErrorResponseProcessor.class.getPackageName()::equals);
   }
 
   /** The package of the mapper that encodes errors; empty if a class of the application does. */
