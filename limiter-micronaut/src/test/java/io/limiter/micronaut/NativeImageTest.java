@@ -51,6 +51,7 @@ class NativeImageTest {
       Set.of(
           "io.limiter.core.redis.wire.DecisionScripts.RedisScript",
           "io.limiter.core.redis.connection.TimedCommand",
+          "io.limiter.micronaut.config.ModuleSettings",
           "io.limiter.micronaut.denial.ShippedMessages",
           "io.limiter.micronaut.http.UserWarnings",
           "io.limiter.micronaut.intercept.BlockingRoutes",
