@@ -35,7 +35,6 @@ class DiagramsTest {
   private record Module(String name, String line, int x, int y, int width, List<String> needs) {}
 
   private static final int BOX = 190;
-  private static final int WIDE = 820;
   private static final int HEIGHT = 50;
 
   private static final List<Module> MODULES =
@@ -45,27 +44,38 @@ class DiagramsTest {
               "rules, verdicts, stores: without Micronaut",
               20,
               230,
-              WIDE,
+              610,
               List.of()),
+          new Module("limiter-client", "what clients send", 650, 230, BOX, List.of()),
           new Module(
               "limiter-micronaut",
               "annotations and settings, plans, the gate before routes, the guard around methods, denials",
               20,
               140,
-              WIDE,
+              820,
               List.of("limiter-core")),
           new Module(
-              "limiter-processor",
-              "mistakes, while compiled",
+              "limiter-idempotency",
+              "submissions run once",
               20,
               50,
               BOX,
               List.of("limiter-micronaut")),
-          new Module("limiter-test", "the test kit", 230, 50, BOX, List.of("limiter-micronaut")),
           new Module(
-              "demo-app", "a service and its page", 440, 50, BOX, List.of("limiter-micronaut")),
+              "limiter-management",
+              "the endpoint, overrides",
+              230,
+              50,
+              BOX,
+              List.of("limiter-micronaut")),
           new Module(
-              "benchmarks", "ratios, with floors", 650, 50, BOX, List.of("limiter-micronaut")));
+              "limiter-processor",
+              "mistakes, while compiled",
+              440,
+              50,
+              BOX,
+              List.of("limiter-micronaut")),
+          new Module("limiter-test", "the test kit", 650, 50, BOX, List.of("limiter-micronaut")));
 
   private static String modules() {
     Svg svg = new Svg();
@@ -82,7 +92,7 @@ class DiagramsTest {
         16,
         308,
         "start",
-        "An arrow: needs. limiter-bom has the versions; demo-app and benchmarks are never published.");
+        "An arrow: needs. limiter-bom has the versions; demo-app and benchmarks, which are never published, need all.");
     return svg.svg("The modules", WIDTH, 322);
   }
 
@@ -136,7 +146,7 @@ class DiagramsTest {
         16,
         502,
         "start",
-        "All but your method runs on the request's event loop, which never waits. The guard decides calls whose subject is an argument.");
+        "All but your method runs on the request's event loop, which never waits. The guard decides calls whose subject is in the body.");
     return svg.svg("One request's way", WIDTH, 518);
   }
 
