@@ -90,8 +90,8 @@ class MistakesTableTest {
       }
 
       @Retention(RetentionPolicy.RUNTIME)
-      @RateLimiter(limitType = LimitType.USER_ID, rules = @RateRule(count = 1))
-      @interface EachUser {}
+      @RateLimiter(rules = @RateRule(count = 1))
+      @interface Once {}
 
       """;
 
