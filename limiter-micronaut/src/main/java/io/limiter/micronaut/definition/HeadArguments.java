@@ -28,8 +28,8 @@ import java.util.stream.Stream;
 
 /**
  * Finds the expressions that the head of a request determines: their arguments come from its path,
- * query, header fields or cookies, and no code of the application runs while they are bound and
- * evaluated. The gate computes them on the event loop.
+ * query, header fields or cookies, and they call no bean, no method of the target and no static
+ * method, which might block. The gate computes them on the event loop.
  */
 @Internal
 public final class HeadArguments {

@@ -9,6 +9,7 @@ import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.denial.Rejections;
+import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
@@ -136,11 +137,18 @@ public final class GateFilter implements ConditionalFilter {
       HttpRequest<?> request, LimitPlan plan) {
     Optional<Object[]> arguments =
         plan.head().isEmpty() ? NO_ARGUMENTS : head.bind(request, plan.head());
-    if (arguments.isEmpty()) {
-      return ENTER; // to the guard, which it does not reach, since its arguments are not bound
+    if (arguments.isEmpty() && plan.beforeSecurity()) {
+      // Security would check a password that nothing counts.
+      throw new MissingSubjectException(
+          "The limits before security need arguments that the request lacks: " + plan.method());
+    }
+    LimitPlan decided = arguments.isPresent() ? plan : plan.withoutArguments();
+    if (decided == null) {
+      return ENTER; // Micronaut answers 400 when it binds the arguments
     }
     admission.arrived(request);
-    return admission.admit(new GateCall(this, request, plan, arguments.get()));
+    return admission.admit(
+        new GateCall(this, request, decided, arguments.orElseGet(() -> new Object[0])));
   }
 
   /** The call of a request at the gate. */

@@ -142,8 +142,8 @@ public final class LimitPlan {
   }
 
   /**
-   * The two decisions on a call of a plan that needs the arguments, some of whose rules are decided
-   * before the body is read.
+   * The two decisions on a call of a plan that needs arguments, some of whose rules are decided
+   * before these are bound.
    *
    * @param early the rules that the gate decides
    * @param late what the guard decides then
@@ -152,7 +152,7 @@ public final class LimitPlan {
 
     /** Null if no policy asks for it, or nothing would be left for the guard. */
     static @Nullable Split of(Method method, List<PolicyPlan> policies, boolean exempts) {
-      if (method.decidedByRequest() || method.takesVerdict()) {
+      if ((method.decidedByRequest() && method.head().isEmpty()) || method.takesVerdict()) {
         return null;
       }
       List<PolicyPlan> named = namedApartInTiers(policies);
@@ -396,7 +396,7 @@ public final class LimitPlan {
     if ((beforeSecurity() && !other.decidedByRequest())
         || (other.beforeSecurity() && !decidedByRequest())) {
       return Optional.of(
-          "one is decided before security and the other needs the arguments, which are bound after it");
+          "one is decided before security and the other needs arguments that are bound after it");
     }
     if (((asksForEarly() && other.takesVerdict()) || (other.asksForEarly() && takesVerdict()))
         && !(decidedByRequest() && other.decidedByRequest())) {
@@ -478,6 +478,14 @@ public final class LimitPlan {
     if (decidedByRequest()) {
       return this;
     }
+    return split == null ? null : split.early();
+  }
+
+  /**
+   * What the gate decides of a request that lacks arguments of the head: the policies that ask for
+   * an early decision; null if there are none.
+   */
+  public @Nullable LimitPlan withoutArguments() {
     return split == null ? null : split.early();
   }
 

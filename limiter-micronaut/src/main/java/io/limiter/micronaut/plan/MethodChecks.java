@@ -194,17 +194,17 @@ final class MethodChecks {
     policies.forEach(policy -> policy.sources().forEach(source -> requireKnown(asked, source)));
     if (charges(policies).anyMatch(planned -> planned.cost().needsArguments())) {
       throw asked.mistake(
-          "the cost depends on the arguments, which are bound after security: use a number");
+          "the cost needs arguments that are bound after security: use a number, or plain arguments of the path, query, headers or cookies");
     }
     if (policies.stream()
         .flatMap(policy -> policy.conditions().stream())
         .anyMatch(Condition::needsArguments)) {
       throw asked.mistake(
-          "the condition depends on the arguments, which are bound after security: name a bean of type LimitCondition");
+          "the condition needs arguments that are bound after security: name a bean of type LimitCondition, or use plain arguments of the path, query, headers or cookies");
     }
     if (guards(policies).anyMatch(guard -> guard.submission().needsArguments())) {
       throw asked.mistake(
-          "duplicates are found by the arguments, which are bound after security: write duplicate = @Duplicate(by = DuplicateBy.CALLER)");
+          "duplicates are found by arguments that are bound after security: write duplicate = @Duplicate(by = DuplicateBy.CALLER)");
     }
   }
 
@@ -261,7 +261,7 @@ final class MethodChecks {
     }
     if (source.needsArguments()) {
       throw asked.mistake(
-          "%s needs the arguments, which are bound after security: %s"
+          "%s needs arguments that are bound after security: use plain ones of the path, query, headers or cookies, %s"
               .formatted(source.written(), APART));
     }
   }

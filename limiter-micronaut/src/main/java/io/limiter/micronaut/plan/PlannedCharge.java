@@ -71,13 +71,13 @@ public record PlannedCharge(
   }
 
   /**
-   * Whether it can be decided before the body is read, apart from other charges of a call: it needs
-   * only the request, makes no call wait, and does not depend on how a call ends.
+   * Whether it can be decided before arguments are bound, apart from other charges of a call: it
+   * needs only the request, makes no call wait, and does not depend on how a call ends.
    */
   boolean mayBeEarly() {
-    return !source.needsArguments()
-        && byArguments().noneMatch(CallExpression::needsArguments)
-        && condition.filter(Condition::needsArguments).isEmpty()
+    return source.kind() != SubjectSource.Kind.EXPRESSION
+        && byArguments().findAny().isEmpty()
+        && condition.flatMap(Condition::expression).isEmpty()
         && actualCost.isEmpty()
         && Stream.of(rules, anonymousRules)
             .allMatch(

@@ -190,7 +190,7 @@ class ConfiguredMembersTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "\"/m/user/**\" | one is decided before security and the other needs the arguments, which are bound after it",
+        "\"/m/user/**\" | one is decided before security and the other needs arguments that are bound after it",
         "\"/m/argument\" | one is decided before security and the other counts the user, who is known only after it",
       })
   void aPolicyBesideWhichAnotherNeedsWhatIsKnownLaterIsRejected(String except, String reason) {

@@ -141,6 +141,14 @@ class HeadArgumentsTest {
       return run();
     }
 
+    @Post("/early")
+    @RateLimiter(
+        early = true,
+        rules = {@RateRule(count = 2, name = "address"), @RateRule(count = 1, subject = "#{who}")})
+    String early(@QueryValue String who, @Body Order order) {
+      return run();
+    }
+
     @Get("/read")
     @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1))
     String read(String who) {
@@ -280,6 +288,24 @@ class HeadArgumentsTest {
     assertThat(response.statusCode()).isEqualTo(400);
     assertThat(response.headers().firstValue("RateLimit")).isEmpty();
     assertThat(server.keys().all()).isEmpty();
+  }
+
+  @Test
+  void earlyRulesCountRequestsThatLackAnArgument() {
+    assertThat(isDecidedByGate("early")).isTrue();
+    assertThat(post("/early?who=a", WHOLE).statusCode()).isEqualTo(200);
+    assertThat(post("/early", WHOLE).statusCode()).isEqualTo(400);
+    assertThat(post("/early", WHOLE).statusCode()).as("the address").isEqualTo(429);
+    assertThat(post("/early?who=b", WHOLE).statusCode()).as("the address").isEqualTo(429);
+  }
+
+  /** Else security would check passwords that nothing counts. */
+  @Test
+  void beforeSecurityNothingPassesUncounted() {
+    HttpResponse<String> response = post("/before", WHOLE);
+    assertThat(response.statusCode()).isEqualTo(400);
+    assertThat(response.body()).doesNotContain("Required"); // it would be Micronaut's
+    assertThat(server.bean(Routes.class).runs).hasValue(0);
   }
 
   @Test
