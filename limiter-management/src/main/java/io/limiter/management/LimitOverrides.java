@@ -161,7 +161,8 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
    * Sets the counts of a subject. They replace those of an earlier override, which has no count of
    * a further rule, such as one of another tier: there is one override for each subject.
    *
-   * @param subject a request for the subject, as {@link LimitedPolicy} makes it
+   * @param subject a request for the subject, as a {@link io.limiter.micronaut.plan.LimitedPolicy}
+   *     makes it
    * @param counts by the names of the rules in code or in header fields, at least one. A rule is
    *     found by its name in code whatever its numbers become, as in another tier
    * @param time for which they hold, 1 s to 7 days
@@ -218,7 +219,8 @@ public final class LimitOverrides implements ApplicationEventListener<StartupEve
   /**
    * Lets a subject pass without limits; duplicate guards stay.
    *
-   * @param subject a request for the subject, as {@link LimitedPolicy} makes it
+   * @param subject a request for the subject, as a {@link io.limiter.micronaut.plan.LimitedPolicy}
+   *     makes it
    * @param time for which this holds, 1 s to 7 days
    * @throws IllegalArgumentException if the request is for several subjects, or has no rules
    */
