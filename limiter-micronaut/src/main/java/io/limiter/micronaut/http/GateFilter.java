@@ -51,7 +51,7 @@ public final class GateFilter implements ConditionalFilter {
 
   private static final String DISCONNECT = "io.limiter.disconnect";
 
-  private static final Optional<Object[]> NO_ARGUMENTS = Optional.of(new Object[0]);
+  private static final Object[] NO_ARGUMENTS = {};
 
   private static final CompletionStage<Optional<MutableHttpResponse<?>>> ENTER =
       CompletableFuture.completedFuture(Optional.empty());
@@ -135,20 +135,20 @@ public final class GateFilter implements ConditionalFilter {
 
   private CompletionStage<Optional<MutableHttpResponse<?>>> decide(
       HttpRequest<?> request, LimitPlan plan) {
-    Optional<Object[]> arguments =
-        plan.head().isEmpty() ? NO_ARGUMENTS : head.bind(request, plan.head());
-    if (arguments.isEmpty() && plan.beforeSecurity()) {
+    Object[] arguments =
+        plan.head().isEmpty() ? NO_ARGUMENTS : head.bind(request, plan.head()).orElse(null);
+    if (arguments == null && plan.beforeSecurity()) {
       // Security would check a password that nothing counts.
       throw new MissingSubjectException(
           "The limits before security need arguments that the request lacks: " + plan.method());
     }
-    LimitPlan decided = arguments.isPresent() ? plan : plan.withoutArguments();
+    LimitPlan decided = arguments == null ? plan.withoutArguments() : plan;
     if (decided == null) {
       return ENTER; // Micronaut answers 400 when it binds the arguments
     }
     admission.arrived(request);
     return admission.admit(
-        new GateCall(this, request, decided, arguments.orElseGet(() -> new Object[0])));
+        new GateCall(this, request, decided, arguments == null ? NO_ARGUMENTS : arguments));
   }
 
   /** The call of a request at the gate. */
