@@ -331,7 +331,7 @@ final class IdempotencyFilter
       CompletionStage<T> asked,
       Function<T, CompletionStage<Optional<MutableHttpResponse<?>>>> next) {
     return threads
-        .back(
+        .resume(
             asked.handle((found, failure) -> new Reply<>(found, failure)),
             Optional.of(request),
             CallContext.current())
@@ -457,7 +457,7 @@ final class IdempotencyFilter
     // read the body while the server goes over it, and the next request would find no reader.
     CompletableFuture<byte[]> later =
         digest.whenCompleteAsync((bytes, failure) -> {}, Schedulers.parallel()::schedule);
-    return threads.back(later, Optional.of(request), CallContext.current());
+    return threads.resume(later, Optional.of(request), CallContext.current());
   }
 
   /** The request as it came, with its bytes. */

@@ -206,7 +206,7 @@ public final class IdempotentCalls {
     StateKey submission = submission(scope, key);
     return beans == null
         ? CompletableFuture.completedFuture(null)
-        : beans.threads().back(beans.submissions().forget(submission), Optional.empty());
+        : beans.threads().resume(beans.submissions().forget(submission), Optional.empty());
   }
 
   /** Each call is a subject: the bounds of a caller are not those of a queue. */
@@ -250,7 +250,10 @@ public final class IdempotentCalls {
                       unavailable(failure);
                     }
                   });
-      return beans.threads().back(claimed, Optional.empty(), caller).thenCompose(this::runOrRepeat);
+      return beans
+          .threads()
+          .resume(claimed, Optional.empty(), caller)
+          .thenCompose(this::runOrRepeat);
     }
 
     private void unavailable(Throwable failure) {

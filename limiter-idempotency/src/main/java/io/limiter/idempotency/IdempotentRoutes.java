@@ -400,7 +400,7 @@ final class IdempotentRoutes
     annotated.forEach(
         (method, terms) -> {
           if (terms.limitsFirst()
-              && plans.of(method).filter(plan -> plan.atGate() != plan).isPresent()) {
+              && plans.of(method).filter(plan -> plan.gatePart() != plan).isPresent()) {
             throw mistake(
                 method,
                 "chargeRepetitions needs limits that the gate decides, but a limit of the method needs its arguments: remove chargeRepetitions, or count by the request alone");

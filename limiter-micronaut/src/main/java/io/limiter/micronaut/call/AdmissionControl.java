@@ -3,12 +3,8 @@ package io.limiter.micronaut.call;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
-import io.limiter.core.util.LogThrottle;
-import io.limiter.micronaut.call.Held.HeldPermits;
-import io.limiter.micronaut.call.HeldSubmission.HeldGuard;
-import io.limiter.micronaut.call.HeldSubmission.WrittenEnd;
+import io.limiter.micronaut.call.CallPart.Holder;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.exception.CallAbandonedException;
 import io.limiter.micronaut.exception.LimitDeniedException;
@@ -20,6 +16,8 @@ import io.micronaut.http.HttpRequest;
 import jakarta.annotation.PreDestroy;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -28,9 +26,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,11 +39,14 @@ import org.jspecify.annotations.Nullable;
 @Singleton
 public final class AdmissionControl {
 
+  private static final CallState[] NOTHING = {};
+
   private final LimitStore store;
   private final CallerPlans callers;
   private final CallerThreads threads;
   private final LimiterTimer timer;
-  private final Renewals renewals;
+  private final List<CallPart> parts;
+  private final Function<LimitPlan, Holder[]> findHolders = this::holders;
   private final List<DenialListener> denials;
   private final List<VerdictListener> verdicts;
   private final LimitWarnings warnings;
@@ -60,6 +59,7 @@ public final class AdmissionControl {
       CallerPlans callers,
       CallerThreads threads,
       LimiterTimer timer,
+      List<CallPart> parts,
       List<DenialListener> denials,
       List<VerdictListener> verdicts,
       LimitWarnings warnings,
@@ -68,7 +68,7 @@ public final class AdmissionControl {
     this.callers = callers;
     this.threads = threads;
     this.timer = timer;
-    this.renewals = new Renewals(timer);
+    this.parts = List.copyOf(parts);
     this.denials = List.copyOf(denials);
     this.verdicts = List.copyOf(verdicts);
     this.warnings = warnings;
@@ -104,7 +104,7 @@ public final class AdmissionControl {
     CompletableFuture<Verdict> verdict = threads.inOrder(ask(call), call.request(), call.context());
     return call.whole().waits()
         ? verdict.thenCompose(decided -> inTurn(call, decided))
-        : verdict.thenApply(decided -> goOn(call, conclude(call, decided)));
+        : verdict.thenApply(decided -> proceedOrDeny(call, conclude(call, decided)));
   }
 
   /** Decides a call on the thread that makes it, which waits for the decision and for its turn. */
@@ -135,7 +135,7 @@ public final class AdmissionControl {
         throw abandoned;
       }
     }
-    return goOn(call, decided);
+    return proceedOrDeny(call, decided);
   }
 
   /** Asks the store for a verdict on a call, by the part of its plan that applies to it. */
@@ -148,7 +148,7 @@ public final class AdmissionControl {
     return inTier.isDone()
         ? ask(call, callers.part(inTier.join(), call))
         : threads
-            .back(inTier, call.request(), call.context())
+            .resume(inTier, call.request(), call.context())
             .thenCompose(plan -> call.inContext(() -> ask(call, callers.part(plan, call))));
   }
 
@@ -189,7 +189,7 @@ public final class AdmissionControl {
     Verdict stated = plan.stated(verdict);
     LimitedCall decided =
         plan.admits(verdict)
-            ? LimitedCall.admitted(plan, asked, stated, store, renewals)
+            ? LimitedCall.admitted(plan, stated, held(plan, asked, stated))
             : LimitedCall.denied(plan, spread(stated));
     call.decided(decided);
     if (decided.isDenied() && call.isReported()) {
@@ -198,6 +198,34 @@ public final class AdmissionControl {
       }
     }
     return decided;
+  }
+
+  /** What an admitted call holds, mostly nothing. */
+  private CallState[] held(LimitPlan plan, LimitRequest asked, Verdict verdict) {
+    Holder[] holders = plan.attached(findHolders);
+    if (holders.length == 0) {
+      return NOTHING;
+    }
+    CallState[] held = new CallState[holders.length];
+    int count = 0;
+    for (Holder holder : holders) {
+      CallState state = holder.admitted(asked, verdict);
+      if (state != null) {
+        held[count++] = state;
+      }
+    }
+    return count == held.length ? held : Arrays.copyOf(held, count);
+  }
+
+  private Holder[] holders(LimitPlan plan) {
+    List<Holder> holders = new ArrayList<>();
+    for (CallPart part : parts) {
+      Holder holder = part.of(plan);
+      if (holder != null) {
+        holders.add(holder);
+      }
+    }
+    return holders.toArray(Holder[]::new);
   }
 
   /**
@@ -215,18 +243,20 @@ public final class AdmissionControl {
   private <T> CompletionStage<T> inTurn(ArrivingCall<T> call, @Nullable Verdict verdict) {
     LimitedCall decided = conclude(call, verdict);
     if (!waits(decided)) {
-      return CompletableFuture.completedFuture(goOn(call, decided));
+      return CompletableFuture.completedFuture(proceedOrDeny(call, decided));
     }
     CompletableFuture<Void> turn = turn(decided, call.request());
     call.waits(turn);
-    return threads.back(turn, call.request(), call.context()).thenApply(now -> goOn(call, decided));
+    return threads
+        .resume(turn, call.request(), call.context())
+        .thenApply(now -> proceedOrDeny(call, decided));
   }
 
   private static boolean waits(LimitedCall decided) {
     return !decided.isDenied() && !decided.verdict().delay().isZero();
   }
 
-  private static <T> T goOn(ArrivingCall<T> call, LimitedCall decided) {
+  private static <T> T proceedOrDeny(ArrivingCall<T> call, LimitedCall decided) {
     Optional<LimitDeniedException> denial = decided.denial();
     return denial.isPresent() ? call.deny(denial.get()) : call.proceed(decided);
   }
@@ -272,11 +302,6 @@ public final class AdmissionControl {
   /** Gives up a call that waits for its turn. */
   public static void abandon(CompletableFuture<Void> turn) {
     turn.completeExceptionally(new CallAbandonedException());
-  }
-
-  /** How many calls hold permits of concurrency limits that this process renews. */
-  public long inFlight() {
-    return renewals.kept();
   }
 
   /** How many calls wait for their turn in this process. */
@@ -325,47 +350,5 @@ public final class AdmissionControl {
      * @param verdict under the policy that denies the call
      */
     void denied(ArrivingCall<?> call, LimitRequest asked, Verdict verdict);
-  }
-
-  /**
-   * Renews what calls hold while they run: claims of submissions, see {@link HeldSubmission}, and
-   * concurrency permits, see {@link HeldPermits}.
-   */
-  static final class Renewals {
-
-    private final LimiterTimer timer;
-    private final LongAdder kept = new LongAdder();
-    private final LogThrottle lost = new LogThrottle(); // of submissions
-    private final AtomicInteger ends = new AtomicInteger();
-
-    Renewals(LimiterTimer timer) {
-      this.timer = timer;
-    }
-
-    /** How many calls have permits that are renewed. */
-    long kept() {
-      return kept.sum();
-    }
-
-    /** Renews the claim of a submission until its call is over. */
-    HeldGuard hold(Verdict admitted, RuleStack guard) {
-      return HeldGuard.of(timer, lost, admitted.reservation(), guard);
-    }
-
-    /**
-     * Writes how a submission ends until the store has it.
-     *
-     * @param within how long that is of use
-     * @return as {@link WrittenEnd#write}
-     */
-    CompletionStage<Void> end(
-        Supplier<CompletionStage<Long>> write, Duration within, String loss, Runnable whenOver) {
-      return new WrittenEnd(timer, ends, write, within, loss, whenOver).write();
-    }
-
-    /** Renews the permits of this call until it is over. */
-    HeldPermits keep(LimitedCall call, Duration permitTime) {
-      return HeldPermits.of(timer, permitTime, call, kept);
-    }
   }
 }

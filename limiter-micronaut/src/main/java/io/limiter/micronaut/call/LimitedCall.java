@@ -2,19 +2,14 @@
 package io.limiter.micronaut.call;
 
 import io.limiter.core.Completion;
-import io.limiter.core.LimitRequest;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.store.LimitStore;
 import io.limiter.core.util.LogThrottle;
-import io.limiter.micronaut.call.AdmissionControl.Renewals;
-import io.limiter.micronaut.call.Held.HeldPermits;
-import io.limiter.micronaut.call.HeldSubmission.HeldGuard;
+import io.limiter.micronaut.call.CallState.End;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.CallValues;
 import io.limiter.micronaut.plan.CompletionPlan;
 import io.limiter.micronaut.plan.CountedAnswers;
-import io.limiter.micronaut.plan.DuplicateGuard;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
@@ -25,24 +20,21 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import reactor.core.publisher.Flux;
 
 /**
  * One call of a limited method, from its verdict to its completion. {@link AdmissionControl} makes
- * it; the package description draws its states. It reports the completion to the store and releases
- * the duplicate guard, each once, at the first {@link Event} that decides it. While the method runs
- * its concurrency permits are renewed.
+ * it; the package description draws its phases. It settles its units and ends what it holds, its
+ * {@link CallState}s, each once, at the first {@link Event} that decides it.
  *
  * <p>The call of a request's own route is an attribute of that request: the gate leaves it there
  * for the guard, which enters the method once on it, and the response filters read its verdict.
  *
  * <p>A call that has its response while its method still runs, because a filter did not wait for
- * the method, keeps its permit until the method returns. The permit is not renewed any more.
- *
- * <p>Only the end of the method ends the duplicate guard. The status of a response counts if it
- * comes afterwards. The guard of a call whose method was never entered is always released: nothing
- * was submitted.
+ * the method, lasts until the method returns.
  */
 @Internal
 public final class LimitedCall {
@@ -51,12 +43,12 @@ public final class LimitedCall {
   static final LogThrottle FAILURES = new LogThrottle();
   private static final LogThrottle UNPAID = new LogThrottle();
 
-  private static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
+  static final CompletionStage<Void> DONE = CompletableFuture.completedFuture(null);
+
+  private static final CallState[] NOTHING = {};
 
   private static final String ATTRIBUTE = "io.limiter.call";
   private static final String ANSWERED = "io.limiter.answered";
-
-  private static final int OK = 200;
 
   /** No response was seen. */
   private static final int NO_STATUS = 0;
@@ -64,11 +56,18 @@ public final class LimitedCall {
   /** The request is over, and its response was not seen. */
   private static final int UNSEEN = -1;
 
-  private enum Phase {
+  /** Where a call is on its way. */
+  public enum Phase {
+    /** Its method has not begun: it waits for its turn, its body or its thread. */
     WAITING,
+    /** Its method runs. */
     RUNNING,
+    /** Its method has returned, or is not observed; its response may follow. */
     RETURNED,
-    THREW
+    /** Its method has thrown, or its result has failed; its response may follow. */
+    THREW,
+    /** Its completion is reported, or makes no difference. */
+    OVER
   }
 
   /** An observation that may complete a call. */
@@ -98,78 +97,54 @@ public final class LimitedCall {
   private final LimitPlan plan;
   private final Verdict verdict;
   private final @Nullable LimitDeniedException denial;
-  private final @Nullable Renewals renewals; // if it completes
+  private final CallState[] states; // what it holds
+  private final @Nullable CallAnswer answer; // if something depends on it
   private final boolean completes; // whether its completion makes a difference
-  private final long turnNanos; // the System.nanoTime() until which it waits, if it completes
   private volatile @Nullable LimitedCall byResponse; // the call that the response completes
   private volatile @Nullable LimitedCall early; // what the gate had decided before
+  private volatile boolean stream; // its result is one, or has one in it
 
   // Guarded by this object.
-  private boolean taken;
-  private boolean completed;
-  private boolean streaming; // a stream of its method is read
-  private Phase phase = Phase.WAITING;
+  private boolean claimed; // the guard has taken it over, or no guard will
+  private Phase phase;
   private int status = NO_STATUS; // of a response that did not wait for the method
-  private Map<RuleStack, Integer> costs = Map.of();
-
-  // What its answer is read with, guarded likewise.
-  private @Nullable Object result;
-  private @Nullable CallValues values;
-
-  private volatile @Nullable HeldPermits permits; // if it holds some
-  private volatile @Nullable StreamedCost streamed; // written once, as it is admitted
-  private volatile boolean isStream; // its result, or what is in it
-  private volatile @Nullable HeldGuard submission; // if it is claimed
 
   private LimitedCall(
       LimitPlan plan,
       Verdict verdict,
       @Nullable LimitDeniedException denial,
-      @Nullable Renewals renewals) {
+      CallState[] states,
+      CompletionPlan outcomes) {
     this.plan = plan;
     this.verdict = verdict;
     this.denial = denial;
-    this.renewals = renewals;
-    this.completes = renewals != null;
-    this.completed = !completes;
-    this.turnNanos = completes ? System.nanoTime() + verdict.delay().toNanos() : 0;
+    this.states = states;
+    this.answer = CallAnswer.of(outcomes);
+    this.completes = outcomes.decide() || states.length > 0;
+    this.phase = completes ? Phase.WAITING : Phase.OVER;
   }
 
   /** A call that is charged nothing. */
   public static LimitedCall uncharged(LimitPlan plan) {
-    return new LimitedCall(plan, Verdict.free(plan.policy()), null, null);
+    return new LimitedCall(plan, Verdict.free(plan.policy()), null, NOTHING, CompletionPlan.NONE);
   }
 
-  static LimitedCall admitted(
-      LimitPlan plan, LimitRequest asked, Verdict verdict, LimitStore store, Renewals renewals) {
-    LimitedCall call =
-        new LimitedCall(plan, verdict, null, plan.countsByCompletion() ? renewals : null);
-    if (call.completes && plan.outcomes().decide()) {
-      if (plan.outcomes().stream() != null) {
-        call.streamed = StreamedCost.of(store, plan, asked, verdict);
-      }
-      verdict
-          .reservation()
-          .permitDuration()
-          .ifPresent(time -> call.permits = renewals.keep(call, time));
-    }
-    RuleStack claimed = plan.claimed();
-    if (claimed != null
-        && verdict.allowed() // else the method has a parameter for the verdict
-        && verdict.duplicate().filter(guard -> !guard.violated()).isPresent()) {
-      call.submission = renewals.hold(verdict, claimed);
-    }
-    return call;
+  /**
+   * @param states what it holds
+   */
+  static LimitedCall admitted(LimitPlan plan, Verdict verdict, CallState... states) {
+    return new LimitedCall(plan, verdict, null, states, plan.outcomes());
   }
 
   /** A call that is denied, under the policy that denies it. */
   static LimitedCall denied(LimitPlan plan, Verdict verdict) {
     Verdict named = plan.named(verdict);
-    return new LimitedCall(plan, named, LimitDeniedException.of(named, plan.text(named)), null);
+    LimitDeniedException denial = LimitDeniedException.of(named, plan.text(named));
+    return new LimitedCall(plan, named, denial, NOTHING, CompletionPlan.NONE);
   }
 
   /** The gate has admitted a request: the guard may enter its method once. */
-  public void atGate(HttpRequest<?> request) {
+  public void attachTo(HttpRequest<?> request) {
     byResponse = this;
     request.setAttribute(ATTRIBUTE, this);
   }
@@ -178,11 +153,11 @@ public final class LimitedCall {
    * The guard has decided on a request's own route, or the gate has denied it. A route may call
    * itself: then the response completes the first call, and the guard the others.
    */
-  public void atGuard(HttpRequest<?> request) {
+  public void replaceOn(HttpRequest<?> request) {
     Optional<LimitedCall> before = of(request).flatMap(LimitedCall::completedByResponse);
     byResponse =
         before.isPresent() && !before.get().isOver() ? before.get() : isDenied() ? null : this;
-    taken = true;
+    claimed = true;
     request.setAttribute(ATTRIBUTE, this);
   }
 
@@ -190,7 +165,7 @@ public final class LimitedCall {
    * The guard has decided what the gate had left after an early decision. The units of that one are
    * given back if this call is denied.
    */
-  public void decidedAfter(LimitedCall atGate) {
+  public void follows(LimitedCall atGate) {
     early = atGate;
     if (isDenied()) {
       var unused =
@@ -225,19 +200,19 @@ public final class LimitedCall {
    * The call that the gate admitted by this plan, or by the early part of it, unless the guard has
    * entered it already.
    */
-  public static Optional<LimitedCall> take(HttpRequest<?> request, LimitPlan plan) {
+  public static Optional<LimitedCall> claim(HttpRequest<?> request, LimitPlan plan) {
     Optional<LimitedCall> call = of(request);
     return call.isPresent()
             && !isAnswered(request)
             && (call.get().plan.equals(plan) || call.get().plan.isEarlyPartOf(plan))
-            && call.get().take()
+            && call.get().claim()
         ? call
         : Optional.empty();
   }
 
-  private synchronized boolean take() {
-    boolean first = !taken;
-    taken = true;
+  private synchronized boolean claim() {
+    boolean first = !claimed;
+    claimed = true;
     return first;
   }
 
@@ -258,9 +233,14 @@ public final class LimitedCall {
     return verdict;
   }
 
-  /** What its stream costs; null if it has no items that cost anything. */
-  public @Nullable StreamedCost streamed() {
-    return streamed;
+  /** Whether each item of a stream in its result is paid for before it is sent. */
+  public boolean chargesItems() {
+    for (CallState state : states) {
+      if (state.chargesItems()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /**
@@ -268,10 +248,8 @@ public final class LimitedCall {
    * none, that is logged, and the estimate stays.
    */
   public void streams() {
-    StreamedCost stream = streamed;
-    if (stream != null) {
-      stream.begin();
-    } else if (plan.outcomes().stream() == null && !plan.outcomes().costs().isEmpty()) {
+    stream = true;
+    if (!plan.outcomes().streams() && !plan.outcomes().costs().isEmpty()) {
       long times = UNPAID.count();
       if (times > 0) {
         LOG.warn(
@@ -280,12 +258,21 @@ public final class LimitedCall {
             times);
       }
     }
-    isStream = true;
+  }
+
+  /** The items of a stream that it returns, as what it holds observes or withholds them. */
+  public Flux<Object> items(Publisher<?> stream, CallState.Reader reader) {
+    streams();
+    Flux<Object> items = Flux.from(stream);
+    for (CallState state : states) {
+      items = state.items(items, reader);
+    }
+    return items;
   }
 
   /** Whether its result is a stream, or has one in it. */
   public boolean isStream() {
-    return isStream;
+    return stream;
   }
 
   /** Whether its plan counts users, or that of the early decision. */
@@ -323,62 +310,44 @@ public final class LimitedCall {
 
   /** Whether its completion still depends on the status of the response. */
   public boolean dependsOnStatus() {
-    return !isOver()
-        && (plan.outcomes().byStatus() || !plan.release().equals(DuplicateGuard.Release.NEVER));
+    if (isOver()) {
+      return false;
+    }
+    boolean depends = plan.outcomes().byStatus();
+    for (CallState state : states) {
+      depends |= state.dependsOnStatus();
+    }
+    return depends;
+  }
+
+  /** Whether the response must be written before it is over. */
+  public boolean lastsUntilWritten() {
+    boolean lasts = false;
+    for (CallState state : states) {
+      lasts |= state.lastsUntilWritten();
+    }
+    return lasts && !isOver();
   }
 
   /** Whether its completion is reported, or makes no difference. */
   public synchronized boolean isOver() {
-    return completed;
-  }
-
-  /** Whether it holds permits until it ends. */
-  public boolean isInFlight() {
-    return permits != null && !isOver();
-  }
-
-  /** Whether it holds permits that may have to be renewed: not once it is over or answered. */
-  synchronized boolean holdsPermits() {
-    return !completed && status == NO_STATUS;
-  }
-
-  /** Whether they are to be renewed now: while the method runs, or the limiter lets it wait. */
-  synchronized boolean renewsPermits() {
-    return phase != Phase.WAITING || System.nanoTime() - turnNanos < 0;
-  }
-
-  CompletionStage<?> renewPermits() {
-    try {
-      return verdict.reservation().renewPermits();
-    } catch (Throwable broken) { // a reservation may be the application's
-      return CompletableFuture.failedFuture(broken);
-    }
+    return phase == Phase.OVER;
   }
 
   /**
    * The method begins: from here on a call whose completion is not observed may have done anything.
    *
+   * @param arguments of the method
    * @return whether it may; not if the call was abandoned
    */
-  public boolean enter() {
-    if (!completes) {
-      return true;
+  public boolean enter(CallValues arguments) {
+    if (!begin(Phase.RUNNING)) {
+      return !completes;
     }
-    synchronized (this) {
-      if (completed) {
-        return false;
-      }
-      phase = Phase.RUNNING;
+    if (answer != null) {
+      answer.entered(arguments);
     }
-    renewNow();
     return true;
-  }
-
-  private void renewNow() {
-    HeldPermits held = permits;
-    if (held != null) {
-      held.entered();
-    }
   }
 
   /**
@@ -386,21 +355,27 @@ public final class LimitedCall {
    * From here on it counts as made.
    */
   public void passGate() {
-    if (!completes || !take()) {
-      return;
+    if (completes && claim()) {
+      var unused = begin(Phase.RETURNED);
     }
+  }
+
+  private boolean begin(Phase next) {
     synchronized (this) {
-      if (completed) {
-        return;
+      if (phase == Phase.OVER) {
+        return false;
       }
-      phase = Phase.RETURNED;
+      phase = next;
     }
-    renewNow();
+    for (CallState state : states) {
+      state.entered();
+    }
+    return true;
   }
 
   /** The connection was closed before the whole request had arrived: the method never begins. */
   public void cutOff() {
-    if (take()) {
+    if (claim()) {
       on(Event.Plain.ABANDONED);
     }
   }
@@ -413,27 +388,24 @@ public final class LimitedCall {
    *     expires
    */
   public CompletionStage<Void> on(Event event) {
-    if (!completes) {
+    if (isOver()) {
       return DONE;
     }
-    if (event instanceof Event.Answered answer) {
-      return answered(answer.status(), false);
+    if (event instanceof Event.Answered answered) {
+      return answered(answered.status(), true);
     }
     if (event instanceof Event.Returned returned) {
-      Map<RuleStack, Integer> actual =
-          isOver() || isStream ? Map.of() : plan.outcomes().actual(returned.result());
-      synchronized (this) {
-        costs = actual;
-        result = readsAnswer() ? returned.result() : null;
+      if (answer != null) {
+        answer.returned(returned.result(), stream);
       }
       return left(Phase.RETURNED);
     }
     return switch ((Event.Plain) event) {
       case THREW -> left(Phase.THREW);
-      case OVER -> over();
+      case OVER -> answered(NO_STATUS, false);
       case ABANDONED -> unseen();
       case CANCELLED -> responds() ? DONE : unseen();
-      case REQUEST_OVER -> isRunningBehindResponse() ? DONE : unseen();
+      case REQUEST_OVER -> runsBehindResponse() ? DONE : unseen();
     };
   }
 
@@ -441,184 +413,136 @@ public final class LimitedCall {
   private CompletionStage<Void> left(Phase how) {
     int before;
     synchronized (this) {
-      if (completed) {
+      if (phase == Phase.OVER) {
         return DONE;
       }
       phase = how;
       before = status;
     }
-    if (before == NO_STATUS) {
-      return hasResponse() ? DONE : over();
+    if (before == NO_STATUS && hasResponse()) {
+      return DONE;
     }
-    return before == UNSEEN ? unseen() : answered(before, true);
-  }
-
-  /** Whether equal calls are duplicates of it. */
-  public boolean hasGuard() {
-    return !plan.guardTime().isZero();
-  }
-
-  /** A stream of the method is read from here on: until it ends, the method has not. */
-  public synchronized void streamBegins() {
-    streaming = true;
-  }
-
-  public synchronized void streamEnds() {
-    streaming = false;
-  }
-
-  private CompletionStage<Void> over() {
-    boolean threw;
-    synchronized (this) {
-      threw = phase == Phase.THREW;
-    }
-    return answered(threw ? DuplicateGuard.Release.FAILURE : OK, false);
+    return before == UNSEEN ? unseen() : answered(before, false);
   }
 
   private synchronized boolean responds() {
     return hasResponse() && (phase == Phase.RETURNED || phase == Phase.THREW);
   }
 
-  private synchronized boolean isRunningBehindResponse() {
-    boolean running = phase == Phase.RUNNING && !completed;
-    if (running && status == NO_STATUS) {
-      status = UNSEEN;
-    }
-    return running;
-  }
-
-  /** Whether its answer decides if it counts. */
-  public boolean readsAnswer() {
-    return !plan.outcomes().counted().isEmpty();
-  }
-
-  /** Its method begins with these arguments, which its answer is read with. */
-  public synchronized void enterWith(CallValues arguments) {
-    values = arguments;
-  }
-
-  private Map<CountedAnswers, Boolean> counted(int status) {
-    Object returned;
-    CallValues with;
+  private boolean runsBehindResponse() {
     synchronized (this) {
-      if (completed || phase == Phase.RUNNING) {
-        return Map.of();
+      if (phase != Phase.RUNNING) {
+        return false;
       }
-      returned = result;
-      with = values;
+      if (status == NO_STATUS) {
+        status = UNSEEN;
+      }
     }
-    Map<CountedAnswers, Boolean> counted = new HashMap<>();
-    for (CountedAnswers each : plan.outcomes().counted()) {
-      counted.put(each, each.count(status, returned, with));
+    return outlived();
+  }
+
+  private boolean outlived() {
+    for (CallState state : states) {
+      state.outlived();
     }
-    return counted;
+    return true;
   }
 
   /**
-   * @param early whether the response came before the end of the method
+   * A response has the call's result, or none will: unless the method still runs, that completes
+   * the call.
+   *
+   * @param response its status; {@link #NO_STATUS} if there is none
+   * @param waited whether it has waited for the method
    */
-  private CompletionStage<Void> answered(int status, boolean early) {
+  private CompletionStage<Void> answered(int response, boolean waited) {
     // Outside of the lock, since it is code of the application.
-    Map<CountedAnswers, Boolean> counted = readsAnswer() ? counted(status) : Map.of();
-    boolean release;
+    Map<CountedAnswers, Boolean> counted = counted(response);
     Completion completion = null;
+    End end = null;
     synchronized (this) {
-      if (completed) {
+      if (phase == Phase.OVER) {
         return DONE;
       }
-      boolean threw = phase == Phase.THREW;
-      release = phase == Phase.WAITING || releases(status, early || streaming);
+      int seen = response == NO_STATUS ? End.of(phase).status() : response;
       if (phase == Phase.RUNNING) {
-        this.status = status;
+        status = seen;
       } else {
-        completed = true;
-        completion = plan.outcomes().completion(status, threw, costs(), counted);
+        boolean threw = phase == Phase.THREW;
+        Map<RuleStack, Integer> costs = answer == null ? Map.of() : answer.costs();
+        completion = plan.outcomes().completion(seen, threw, paid(costs), counted);
+        end = waited ? new End(phase, seen) : End.of(phase);
+        phase = Phase.OVER;
       }
     }
-    return completion == null ? endPermits() : complete(completion, release);
+    if (end == null || completion == null) {
+      outlived();
+      return DONE;
+    }
+    return complete(completion, end);
+  }
+
+  private Map<CountedAnswers, Boolean> counted(int response) {
+    CallAnswer judged = answer;
+    if (judged == null) {
+      return Map.of();
+    }
+    Phase now;
+    synchronized (this) {
+      now = phase;
+    }
+    return now == Phase.OVER || now == Phase.RUNNING
+        ? Map.of()
+        : judged.counted(response == NO_STATUS ? End.of(now).status() : response);
   }
 
   /**
-   * Whether the end of the method releases the submission. Of a response that did not wait for it
-   * the status does not count: then an exception is a failure, and anything else is none.
+   * What the call has cost, as far as that is known.
+   *
+   * @param byResult what its result shows
    */
-  private boolean releases(int status, boolean early) {
-    boolean threw = phase == Phase.THREW;
-    int end = !early ? status : threw ? DuplicateGuard.Release.FAILURE : OK;
-    return phase != Phase.RUNNING && plan.release().after(end, threw);
-  }
-
-  /** What the call has cost, as far as that is known; of a stream, what was sent. */
-  private Map<RuleStack, Integer> costs() {
-    StreamedCost stream = streamed;
-    return stream == null || !stream.hasBegun() || phase == Phase.WAITING ? costs : stream.end();
+  private Map<RuleStack, Integer> paid(Map<RuleStack, Integer> byResult) {
+    if (phase == Phase.WAITING || states.length == 0) {
+      return byResult;
+    }
+    Map<RuleStack, Integer> all = new HashMap<>(byResult);
+    for (CallState state : states) {
+      all.putAll(state.costs());
+    }
+    return all;
   }
 
   /** How the call ended was not observed. */
   private CompletionStage<Void> unseen() {
-    boolean entered;
-    boolean release;
-    Map<RuleStack, Integer> actual;
+    Completion completion;
+    End end;
     synchronized (this) { // it has entered, or never will
-      if (completed) {
+      if (phase == Phase.OVER) {
         return DONE;
       }
-      completed = true;
-      entered = phase != Phase.WAITING;
-      release = !entered || releases(OK, true);
-      actual = streamed == null || !streamed.hasBegun() ? Map.of() : costs();
+      completion = CompletionPlan.unseen(phase != Phase.WAITING, paid(Map.of()));
+      end = End.of(phase);
+      phase = Phase.OVER;
     }
-    return complete(CompletionPlan.unseen(entered, actual), release);
-  }
-
-  /** The permits are not renewed any more. */
-  private CompletionStage<Void> endPermits() {
-    HeldPermits kept = permits;
-    if (kept != null) {
-      kept.over();
-    }
-    return DONE;
+    return complete(completion, end);
   }
 
   /** The only place that ends a call. */
-  private CompletionStage<Void> complete(Completion completion, boolean release) {
-    var unused = endPermits();
-    CompletionStage<Void> guard = release ? release() : keep();
-    if (!plan.outcomes().decide()) {
-      return guard;
-    }
-    CompletionStage<Void> settled =
-        attempt(
+  private CompletionStage<Void> complete(Completion completion, End end) {
+    CompletionStage<Void> all =
+        plan.outcomes().decide()
+            ? attempt(
                 () -> verdict.reservation().settle(completion),
                 "A call could not be settled, so its units stay taken until they expire")
-            .thenCombine(guard, (units, submission) -> null);
-    StreamedCost stream = streamed;
-    return stream == null ? settled : settled.thenCombine(stream.settle(), (call, steps) -> null);
-  }
-
-  private CompletionStage<Void> release() {
-    Renewals ends = renewals;
-    HeldGuard held = submission;
-    if (held != null) {
-      held.end(); // it is free after its claim, also if that cannot be written
+            : DONE;
+    for (CallState state : states) {
+      all = all.thenCombine(state.over(end), (settled, over) -> null);
     }
-    return ends == null
-        ? DONE
-        : ends.end(
-            verdict.reservation()::release,
-            held == null ? plan.guardTime() : held.holdTime(),
-            "A submission could not be released, so its repetition is denied until it is; that is tried again",
-            () -> {});
-  }
-
-  private CompletionStage<Void> keep() {
-    HeldGuard held = submission;
-    Renewals ends = renewals;
-    return held == null || ends == null ? DONE : held.keep(ends);
+    return all;
   }
 
   /** Changes what a call has taken. If that fails, the call goes on, and the loss is logged. */
-  static CompletionStage<Void> attempt(Supplier<CompletionStage<Long>> action, String loss) {
+  public static CompletionStage<Void> attempt(Supplier<CompletionStage<Long>> action, String loss) {
     CompletionStage<Long> stage;
     try {
       stage = action.get();
@@ -629,7 +553,8 @@ public final class LimitedCall {
     return reported(stage, loss);
   }
 
-  static CompletionStage<Void> reported(CompletionStage<?> stage, String loss) {
+  /** Completes when this does, and never fails: a failure is logged. */
+  public static CompletionStage<Void> reported(CompletionStage<?> stage, String loss) {
     return stage.handle(
         (done, failure) -> {
           if (failure != null) {

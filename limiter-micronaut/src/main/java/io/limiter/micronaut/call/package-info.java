@@ -6,30 +6,31 @@
  * io.limiter.micronaut.call.LimitedCall} is the state machine of a call:
  *
  * <pre>
- *   decided ──denied──▶ denied                   an exception, or the verdict as an argument
+ *   decided ──denied──▶ OVER                     an exception, or the verdict as an argument
  *      │
  *      ▼ admitted
- *   WAITING ──abandoned──▶ completed             its client leaves, or the service stops, before
+ *   WAITING ──abandoned──▶ OVER                  its client leaves, or the service stops, before
  *      │                                         its turn or before its method is entered
  *      ├─ passGate() ──▶ RETURNED                of a method without a guard
  *      ▼ enter()
  *   RUNNING ──response comes first──▶ RUNNING    its permit and guard stay until the method returns
  *      │
  *      ├─▶ RETURNED ─┐
- *      │             ├─ response, or none to come ──▶ completed    by status, result, exception
+ *      │             ├─ response, or none to come ──▶ OVER         by status, result, exception
  *      └─▶ THREW ────┘
  *
- *   any phase ──request over, stream cancelled──▶ completed        unseen
+ *   any phase ──request over, stream cancelled──▶ OVER             unseen
  * </pre>
  *
- * <p>The names in capitals are the phases of a {@code LimitedCall}; whether it is denied, completed
- * or answered, and whether a stream of its method is read, are flags beside them. A completion
- * settles the units once: an abandoned call gives up its place in a queue and gives back all units,
- * except those of other rules that count every call that arrives; one that ended unseen keeps them.
- * The duplicate guard ends with the call: it is released if the method was never entered, or after
- * a failure that {@link io.limiter.micronaut.plan.DuplicateGuard.Release} names, else kept. A
- * response that came before the method had ended is none. That end is written until the store has
- * it.
+ * <p>The names in capitals are the phases of a {@code LimitedCall}; a completed one is OVER. A
+ * completion settles the units once: an abandoned call gives up its place in a queue and gives back
+ * all units, except those of other rules that count every call that arrives; one that ended unseen
+ * keeps them.
+ *
+ * <p>What else an admitted call holds are its {@link io.limiter.micronaut.call.CallState}s: permits
+ * ({@link io.limiter.micronaut.call.CallsInFlight}), its duplicate guard, and what a stream has
+ * cost. Each {@link io.limiter.micronaut.call.CallPart} makes one for the plans that it serves, and
+ * each ends with the call, by the phase in which that has ended.
  *
  * @since 0.1.0
  */

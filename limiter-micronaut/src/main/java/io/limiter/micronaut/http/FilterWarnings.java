@@ -99,7 +99,7 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
 
   private boolean limitsRoutes() {
     return !settings.current().routes().isEmpty()
-        || !plans.current().methods(plan -> plan.atGate() != null).isEmpty();
+        || !plans.current().methods(plan -> plan.gatePart() != null).isEmpty();
   }
 
   private int orderOfBean(BeanDefinition<?> filter) {

@@ -96,13 +96,13 @@ public final class GateFilter implements ConditionalFilter {
       return true;
     }
     LimitPlan plan = plans.ofRoute(request).orElse(null);
-    return plan != null && decides && plan.atGate() != null;
+    return plan != null && decides && plan.gatePart() != null;
   }
 
   /** The plan by which the gate decides a request; null if it does not. */
   private @Nullable LimitPlan plan(HttpRequest<?> request) {
     LimitPlan plan = decides ? plans.ofRoute(request).orElse(null) : null;
-    return plan == null ? null : plan.atGate();
+    return plan == null ? null : plan.gatePart();
   }
 
   /** Before all other filters, whatever is requested. */
@@ -190,16 +190,16 @@ public final class GateFilter implements ConditionalFilter {
     @Override
     protected void decided(LimitedCall decided) {
       if (plan().countsUsers() && asked() != null) {
-        gate.users.atGate(http, plan());
+        gate.users.noteUser(http, plan());
       }
       if (decided.isDenied()) {
-        decided.atGuard(http);
+        decided.replaceOn(http);
         return;
       }
       if (plan() != whole() && !plan().isEarly()) {
         PlanRegistry.decideBy(plan(), http);
       }
-      decided.atGate(http);
+      decided.attachTo(http);
       if (asked() != null && plan().countsByCompletion()) {
         gate.watchConnection(http, decided);
       }

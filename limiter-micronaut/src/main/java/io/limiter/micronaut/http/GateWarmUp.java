@@ -152,7 +152,7 @@ final class GateWarmUp implements WarmUpStep {
     /** Enters the method like the guard: a submission whose method is not entered is released. */
     @Override
     protected Optional<MutableHttpResponse<?>> proceed(LimitedCall admitted) {
-      if (admitted.enter()) {
+      if (admitted.enter(this)) {
         var unused = admitted.on(new LimitedCall.Event.Returned(null));
       }
       return super.proceed(admitted);

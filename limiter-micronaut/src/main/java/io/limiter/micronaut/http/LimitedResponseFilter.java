@@ -215,7 +215,7 @@ public final class LimitedResponseFilter
       response.body(completedByStream(call, response.code(), stream, request, false));
       return UNCHANGED;
     }
-    if (call.isInFlight() && isForwarded(response)) {
+    if (call.lastsUntilWritten() && isForwarded(response)) {
       request.setAttribute(FORWARDED, response.code());
       return UNCHANGED;
     }
@@ -375,6 +375,6 @@ public final class LimitedResponseFilter
   }
 
   private CompletionStage<Void> back(CompletionStage<Void> reported, HttpRequest<?> request) {
-    return threads.back(reported, Optional.of(request));
+    return threads.resume(reported, Optional.of(request));
   }
 }

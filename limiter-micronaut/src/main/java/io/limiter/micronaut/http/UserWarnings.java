@@ -88,7 +88,7 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
   }
 
   /** The gate decides a request whose plan counts users. */
-  void atGate(HttpRequest<?> request, LimitPlan plan) {
+  void noteUser(HttpRequest<?> request, LimitPlan plan) {
     if (!late.getPlain() && request.getUserPrincipal().isEmpty()) {
       request.setAttribute(UNKNOWN, plan.method());
     }

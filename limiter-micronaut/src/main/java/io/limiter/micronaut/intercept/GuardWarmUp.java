@@ -71,7 +71,7 @@ final class GuardWarmUp implements WarmUpStep {
     LimitPlan plan = plans.ofWarmUp(false);
     for (String method : new String[] {"plain", "staged", "published"}) {
       HttpRequest<?> request = request();
-      LimitedCall.uncharged(plan).atGate(request);
+      LimitedCall.uncharged(plan).attachTo(request);
       if (enter(method, store, plan, request) instanceof Mono<?> mono) {
         var unused = mono.subscribe();
       }

@@ -7,6 +7,7 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.BudgetEnd;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.ArrivingCall;
+import io.limiter.micronaut.call.CallState;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.CallAbandonedException;
@@ -48,7 +49,7 @@ import reactor.util.context.ContextView;
  * One call of a limited method in the guard. It takes the admission of the gate, or asks for a
  * decision, enters the method in the context of its caller, and reports how the method ended.
  */
-class GuardedCall extends ArrivingCall<LimitedCall> {
+class GuardedCall extends ArrivingCall<LimitedCall> implements CallState.Reader {
 
   private static final Logger LOG = LoggerFactory.getLogger(GuardedCall.class);
   private static final LogThrottle BROKEN_ENDS = new LogThrottle();
@@ -94,7 +95,7 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
       Optional<HttpRequest<?>> request) {
     this(parts, invocation, plan, request, CallContext.current(), new AtomicReference<>());
     if (request.isPresent()) {
-      LimitedCall.take(request.get(), plan).ifPresent(admittedAtGate::set);
+      LimitedCall.claim(request.get(), plan).ifPresent(admittedAtGate::set);
     }
   }
 
@@ -274,10 +275,10 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
   protected void decided(LimitedCall decided) {
     LimitedCall atGate = early;
     if (atGate != null) {
-      decided.decidedAfter(atGate);
+      decided.follows(atGate);
     }
     if (isRoute()) {
-      request().ifPresent(decided::atGuard);
+      request().ifPresent(decided::replaceOn);
     }
     Throwable failure = indigestible;
     if (failure != null && !decided.isDenied()) {
@@ -332,11 +333,8 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
    * @param method the rest of the call, up to what it returns
    */
   <T> T enter(LimitedCall call, Supplier<T> method) {
-    if (!call.enter()) {
+    if (!call.enter(this)) {
       throw new CallAbandonedException();
-    }
-    if (call.readsAnswer()) {
-      call.enterWith(this);
     }
     if (whole().takesVerdict()) {
       VerdictParameter.passVerdict(
@@ -361,7 +359,7 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
 
   /** Reports how the method ended; completes on the caller's executor. */
   CompletionStage<Void> on(LimitedCall call, LimitedCall.Event event) {
-    return back(call.on(event));
+    return resume(call.on(event));
   }
 
   /** Reports that the method has returned; a stream in its result reports its own end. */
@@ -392,7 +390,7 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
       return result;
     }
     call.streams();
-    if (call.hasResponse() && call.streamed() == null) {
+    if (call.hasResponse() && !call.chargesItems()) {
       return result;
     }
     Publisher<Object> items = Publishers.convertToPublisher(parts.conversions(), result);
@@ -422,12 +420,14 @@ class GuardedCall extends ArrivingCall<LimitedCall> {
   }
 
   /** Completes on the caller's executor. */
-  <T> CompletionStage<T> back(CompletionStage<T> stage) {
-    return threads().back(stage, request(), context());
+  @Override
+  public <T> CompletionStage<T> resume(CompletionStage<T> stage) {
+    return threads().resume(stage, request(), context());
   }
 
   /** Reports that its stream is cut. Returns the last item; empty if the application has none. */
-  Optional<Object> cut(Verdict denied) {
+  @Override
+  public Optional<Object> cut(Verdict denied) {
     parts.admission().streamCut(denied);
     try {
       return stream()

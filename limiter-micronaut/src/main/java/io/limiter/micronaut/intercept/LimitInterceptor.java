@@ -62,7 +62,7 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
       return context.proceed();
     }
     if (request.isPresent() && plan.get().endsAtGate() && isSynchronous(context)) {
-      if (LimitedCall.take(request.get(), plan.get()).isPresent()) {
+      if (LimitedCall.claim(request.get(), plan.get()).isPresent()) {
         return context.proceed();
       }
     }
@@ -158,7 +158,7 @@ public final class LimitInterceptor implements MethodInterceptor<Object, Object>
 
     private static CompletionStage<@Nullable Object> returned(
         GuardedCall call, LimitedCall admitted, @Nullable Object result) {
-      return call.back(call.returned(admitted, result)).thenApply(reported -> result);
+      return call.resume(call.returned(admitted, result)).thenApply(reported -> result);
     }
 
     private static CompletionStage<?> begin(

@@ -3,11 +3,9 @@ package io.limiter.micronaut.intercept;
 
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.call.LimitedCall.Event;
-import io.limiter.micronaut.call.StreamedCost;
 import io.limiter.micronaut.call.WithheldItems;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -87,7 +85,7 @@ final class PublisherGuard {
   /** The method has returned, but its stream goes on. If the stream fails, so does the method. */
   private static Flux<Object> noted(GuardedCall call, LimitedCall admitted, Publisher<?> begun) {
     admitted.on(new Event.Returned(null));
-    return items(call, admitted, begun).doOnError(failure -> admitted.on(Event.Plain.THREW));
+    return admitted.items(begun, call).doOnError(failure -> admitted.on(Event.Plain.THREW));
   }
 
   /**
@@ -127,7 +125,7 @@ final class PublisherGuard {
                   new WithheldItems(
                       result.map(value -> call.result(admitted, value)),
                       value ->
-                          call.back(call.returned(admitted, value)).thenApply(reported -> true),
+                          call.resume(call.returned(admitted, value)).thenApply(reported -> true),
                       Optional::empty))
               .switchIfEmpty(Mono.defer(() -> returned(call, admitted, null).then(Mono.empty())));
     }
@@ -147,7 +145,7 @@ final class PublisherGuard {
   /** The call completes with its stream, since no response completes it. */
   private static Flux<Object> guarded(GuardedCall call, LimitedCall admitted, Publisher<?> method) {
     admitted.detach();
-    return completed(call, admitted, items(call, admitted, method));
+    return completed(call, admitted, admitted.items(method, call));
   }
 
   private static Flux<Object> completed(
@@ -162,29 +160,6 @@ final class PublisherGuard {
     return all.onErrorResume(failure -> fail(call, admitted, failure));
   }
 
-  /** The items, each once its cost is taken. */
-  private static Flux<Object> items(GuardedCall call, LimitedCall admitted, Publisher<?> method) {
-    admitted.streams();
-    StreamedCost cost = admitted.streamed();
-    Flux<Object> stream = Flux.from(method);
-    if (admitted.hasGuard()) {
-      stream =
-          stream
-              .doOnSubscribe(reader -> admitted.streamBegins())
-              .doOnTerminate(admitted::streamEnds); // if its reader cancels, it may go on
-    }
-    return cost == null
-        ? stream
-        : Flux.from(
-            new WithheldItems(
-                stream,
-                item -> {
-                  CompletionStage<Boolean> taken = cost.take(item);
-                  return taken == null ? null : call.back(taken);
-                },
-                () -> cost.cutBy().flatMap(call::cut)));
-  }
-
   /**
    * A stream in what the method has returned, such as the body of a response. Of a route the
    * response completes the call, of another method the end of the stream does.
@@ -193,8 +168,8 @@ final class PublisherGuard {
     AtomicBoolean subscribed = new AtomicBoolean();
     Flux<Object> items =
         admitted.hasResponse()
-            ? items(call, admitted, stream)
-            : completed(call, admitted, items(call, admitted, stream));
+            ? admitted.items(stream, call)
+            : completed(call, admitted, admitted.items(stream, call));
     return Flux.defer(
         () ->
             subscribed.getAndSet(true)

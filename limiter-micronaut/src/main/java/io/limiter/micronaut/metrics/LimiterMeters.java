@@ -15,6 +15,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.call.ArrivingCall;
+import io.limiter.micronaut.call.CallsInFlight;
 import io.limiter.micronaut.call.LimitWarnings.Warning;
 import io.limiter.micronaut.call.LimitWarnings.WarningListener;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
@@ -139,7 +140,8 @@ final class LimiterMeters
   private void addStates(MeterRegistry meters) {
     AdmissionControl calls = beans.getBean(AdmissionControl.class);
     gauge(meters, "limiter.waiting", "Calls that wait for their turn", calls::waiting);
-    gauge(meters, "limiter.in.flight", "Calls that hold concurrency permits", calls::inFlight);
+    CallsInFlight permits = beans.getBean(CallsInFlight.class);
+    gauge(meters, "limiter.in.flight", "Calls that hold concurrency permits", permits::count);
     IntSupplier denials = cachedDenials;
     if (denials != null) {
       gauge(meters, "limiter.deny.cache", "Entries of the deny cache", denials::getAsInt);

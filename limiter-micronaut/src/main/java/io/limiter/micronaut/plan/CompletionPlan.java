@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * @param waits whether a call may have to wait before it begins
  * @param failures which calls have failed, by the stacks that count by outcome
  * @param costs what calls have cost in the end, by the stacks where it may differ
- * @param stream what its streams cost; null if they cost what calls do
+ * @param streams whether the items of its streams have a cost
  * @param counted what counts calls by their answers; empty for nearly all plans
  */
 @Internal
@@ -40,17 +40,17 @@ public record CompletionPlan(
     boolean waits,
     Map<RuleStack, Failure> failures,
     Map<RuleStack, ActualCost> costs,
-    @Nullable StreamPlan stream,
+    boolean streams,
     Set<CountedAnswers> counted) {
 
   /** Of calls that count when they are admitted, whatever their outcome. */
   public static final CompletionPlan NONE =
-      new CompletionPlan(false, false, Map.of(), Map.of(), null, Set.of());
+      new CompletionPlan(false, false, Map.of(), Map.of(), false, Set.of());
 
   static CompletionPlan of(List<PolicyPlan> policies) {
     Map<RuleStack, Failure> failures = new HashMap<>();
     Map<RuleStack, ActualCost> costs = new HashMap<>();
-    Map<RuleStack, ActualCost> streamed = new HashMap<>();
+    boolean streams = false;
     boolean waits = false;
     boolean permits = false;
     for (PolicyPlan policy : policies) {
@@ -60,9 +60,7 @@ public record CompletionPlan(
             failures.put(stack, policy.failure());
           }
           ActualCost cost = planned.actualCost().orElse(null);
-          if (cost != null && cost.steps().isPresent()) {
-            streamed.put(stack, cost);
-          }
+          streams |= cost != null && cost.steps().isPresent();
           if (cost != null && !cost.steps().filter(Steps::certain).isPresent()) {
             costs.put(stack, cost);
           }
@@ -71,14 +69,13 @@ public record CompletionPlan(
         }
       }
     }
-    StreamPlan stream = streamed.isEmpty() ? null : StreamPlan.of(streamed);
-    return waits || permits || !failures.isEmpty() || !costs.isEmpty() || stream != null
+    return waits || permits || !failures.isEmpty() || !costs.isEmpty() || streams
         ? new CompletionPlan(
             true,
             waits,
             Map.copyOf(failures),
             Map.copyOf(costs),
-            stream,
+            streams,
             failures.values().stream()
                 .flatMap(failure -> failure.counted().stream())
                 .collect(Collectors.toUnmodifiableSet()))
@@ -252,44 +249,6 @@ public record CompletionPlan(
    */
   @Internal
   public record Steps(int units, StreamEnd end, boolean certain) {}
-
-  /**
-   * What the streams of a method cost. A step neither counts as a violation for a ban nor is denied
-   * by one: the client has made one call.
-   *
-   * @param cost computes the cost of an item
-   * @param stacks those that it is taken from, without bans, by those of the plan
-   * @param step the units of a step; 0 for the smallest cost of the call
-   * @param cut whether the stream ends when a step is denied
-   * @param certain whether the method always streams
-   */
-  @Internal
-  public record StreamPlan(
-      ActualCost cost, Map<RuleStack, RuleStack> stacks, int step, boolean cut, boolean certain) {
-
-    private static StreamPlan of(Map<RuleStack, ActualCost> costs) {
-      List<Steps> steps = costs.values().stream().flatMap(each -> each.steps().stream()).toList();
-      return new StreamPlan(
-          costs.values().iterator().next(),
-          costs.keySet().stream()
-              .collect(Collectors.toUnmodifiableMap(stack -> stack, StreamPlan::withoutBan)),
-          steps.stream().mapToInt(Steps::units).filter(units -> units > 0).min().orElse(0),
-          steps.stream().anyMatch(each -> each.end() == StreamEnd.CUT),
-          steps.stream().allMatch(Steps::certain));
-    }
-
-    /** That from which a step takes its units, by that of the call; null if its items cost none. */
-    public @Nullable RuleStack ofStep(RuleStack ofCall) {
-      RuleStack ofStep = stacks.get(ofCall);
-      return ofStep != null || !stacks.containsKey(planned(ofCall)) ? ofStep : withoutBan(ofCall);
-    }
-
-    private static RuleStack withoutBan(RuleStack stack) {
-      return stack.ban().isEmpty()
-          ? stack
-          : RuleStack.of(stack.rules()).withLease(stack.lease()); // they count all calls
-    }
-  }
 
   /**
    * Which calls have failed.

@@ -8,6 +8,7 @@ import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -37,6 +38,11 @@ public record DuplicateGuard(
     DenialText text,
     Optional<Condition> condition,
     boolean observed) {
+
+  /** For how long a submission is a duplicate of an equal one. */
+  public Duration time() {
+    return stack.rules().get(0).window();
+  }
 
   /**
    * What a submission is charged. No method's description has a line break, so no content can make

@@ -17,7 +17,6 @@ import io.limiter.micronaut.plan.PlannedCharge.Cost;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.util.SupplierUtil;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -56,7 +55,6 @@ public final class LimitPlan {
   private final List<PlannedCharge> charges;
   private final int[] units; // of each charge; 0 if the arguments of a call determine them
   private final Optional<DuplicateGuard> duplicates;
-  private final @Nullable RuleStack claimed;
   private final Policy policy;
   private final Map<String, PolicyPlan> byRule = new HashMap<>();
   private final CompletionPlan outcomes;
@@ -67,6 +65,7 @@ public final class LimitPlan {
   private final boolean waits;
   private final boolean countsByCompletion;
   private final @Nullable Split split;
+  private volatile @Nullable Object attached;
 
   // Its parts: of callers of a tier, of calls that some conditions do not select, of exempt
   // callers.
@@ -232,8 +231,6 @@ public final class LimitPlan {
     this.observed = !enforces;
     this.observesSome = observes;
     this.duplicates = guards;
-    this.claimed =
-        duplicates.map(DuplicateGuard::stack).filter(guard -> !guard.claim().isZero()).orElse(null);
     this.policy =
         whole != null && charges.isEmpty() && duplicates.isEmpty()
             ? whole.policy // nothing is charged by it
@@ -439,13 +436,6 @@ public final class LimitPlan {
   }
 
   /**
-   * The rule of the duplicate guard, if it claims submissions while they run; null for most plans.
-   */
-  public @Nullable RuleStack claimed() {
-    return claimed;
-  }
-
-  /**
    * Whether the method is guarded, so that a call that the gate has admitted is taken over where
    * the method begins. If not, only its response shows how it ends.
    */
@@ -474,7 +464,7 @@ public final class LimitPlan {
    * What the gate decides: the whole if the head of the request alone decides, or the policies that
    * ask for an early decision; null if it decides nothing.
    */
-  public @Nullable LimitPlan atGate() {
+  public @Nullable LimitPlan gatePart() {
     if (decidedByRequest()) {
       return this;
     }
@@ -494,7 +484,7 @@ public final class LimitPlan {
     return joined.get(later);
   }
 
-  /** What the guard decides once the gate has decided {@link #atGate} and admitted the call. */
+  /** What the guard decides once the gate has decided {@link #gatePart} and admitted the call. */
   public LimitPlan behindGate() {
     return split == null ? this : split.late();
   }
@@ -536,16 +526,6 @@ public final class LimitPlan {
   /** Whether the gate decides before security, so that security does not see denied requests. */
   public boolean beforeSecurity() {
     return method.beforeSecurity();
-  }
-
-  /** For how long a submission is a duplicate of an equal one; zero without a guard. */
-  public Duration guardTime() {
-    return duplicates.map(guard -> guard.stack().rules().get(0).window()).orElse(Duration.ZERO);
-  }
-
-  /** After which outcomes a submission may be made again. */
-  public DuplicateGuard.Release release() {
-    return duplicates.map(DuplicateGuard::release).orElse(DuplicateGuard.Release.NEVER);
   }
 
   /**
@@ -728,6 +708,21 @@ public final class LimitPlan {
             ? StateKey.of(guarding.limit(), call.subject(guarding.submitter()))
             : submitter;
     return content.map(text -> guarding.charge(key, method(), text));
+  }
+
+  /**
+   * What serves its calls beside their decision: found once, and kept with it.
+   *
+   * @param find always the same
+   */
+  @SuppressWarnings("unchecked")
+  public <T> T attached(Function<LimitPlan, T> find) {
+    Object found = attached;
+    if (found == null) {
+      found = find.apply(this);
+      attached = found;
+    }
+    return (T) found;
   }
 
   @Override

@@ -82,17 +82,18 @@ public final class CallerThreads {
    * Returns a stage whose continuation runs on the caller's event loop, or at once if the result is
    * already there.
    */
-  public <T> CompletableFuture<T> back(CompletionStage<T> stage, Optional<HttpRequest<?>> request) {
+  public <T> CompletableFuture<T> resume(
+      CompletionStage<T> stage, Optional<HttpRequest<?>> request) {
     CompletableFuture<T> future = stage.toCompletableFuture();
-    return future.isDone() ? future : back(future, request, CallContext.current());
+    return future.isDone() ? future : resume(future, request, CallContext.current());
   }
 
   /**
-   * Like {@link #back(CompletionStage, Optional)}, but with a context for other threads.
+   * Like {@link #resume(CompletionStage, Optional)}, but with a context for other threads.
    *
    * @param caller the context for other threads than the caller's
    */
-  public <T> CompletableFuture<T> back(
+  public <T> CompletableFuture<T> resume(
       CompletionStage<T> stage, Optional<HttpRequest<?>> request, CallContext caller) {
     CompletableFuture<T> future = stage.toCompletableFuture();
     if (future.isDone()) {
@@ -107,7 +108,7 @@ public final class CallerThreads {
   }
 
   /**
-   * Like {@link #back}, for a decision: ordered after earlier ones on the same connection.
+   * Like {@link #resume}, for a decision: ordered after earlier ones on the same connection.
    *
    * @param caller the context for other threads than the caller's
    */
@@ -122,7 +123,7 @@ public final class CallerThreads {
         }
       }
     }
-    return back(decision, request, caller);
+    return resume(decision, request, caller);
   }
 
   /**

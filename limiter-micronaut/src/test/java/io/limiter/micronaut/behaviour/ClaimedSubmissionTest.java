@@ -215,7 +215,7 @@ class ClaimedSubmissionTest {
   /** The second one has taken nothing that it could lose. */
   @Test
   void anObservedDuplicateIsNotHeld() {
-    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.call.HeldSubmission")) {
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.call.GuardedSubmissions")) {
       HttpService service = start(RedisFixture.uri(), "limiter.policies.observed.observe", true);
       CompletableFuture<Integer> first = submit(service, "observed");
       awaitRun(service, 1);

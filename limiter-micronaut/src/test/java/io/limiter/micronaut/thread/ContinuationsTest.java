@@ -41,7 +41,7 @@ class ContinuationsTest {
       CompletableFuture<String> thread =
           context
               .getBean(CallerThreads.class)
-              .back(decision, Optional.empty())
+              .resume(decision, Optional.empty())
               .thenApply(decided -> Thread.currentThread().getName());
       decision.complete("decided");
 

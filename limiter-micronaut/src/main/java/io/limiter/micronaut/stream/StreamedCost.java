@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.call;
+package io.limiter.micronaut.stream;
 
 import io.limiter.core.Charge;
 import io.limiter.core.Completion;
@@ -10,10 +10,11 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.micronaut.call.CallState;
+import io.limiter.micronaut.call.LimitedCall;
+import io.limiter.micronaut.call.WithheldItems;
 import io.limiter.micronaut.plan.CompletionPlan;
-import io.limiter.micronaut.plan.CompletionPlan.StreamPlan;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.micronaut.core.annotation.Internal;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -22,6 +23,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
 
 /**
  * What one stream has cost, and may still cost. The call has taken its estimate. Further units are
@@ -32,8 +34,7 @@ import org.jspecify.annotations.Nullable;
  * and ends before the first item that is not covered. Another stream goes on, and what it sends is
  * recorded afterwards, by the step.
  */
-@Internal
-public final class StreamedCost {
+final class StreamedCost implements CallState {
 
   private static final String NOT_ASKED = "The next units of a stream could not be taken";
 
@@ -43,7 +44,7 @@ public final class StreamedCost {
 
   private final LimitStore store;
   private final LimitPlan plan;
-  private final StreamPlan terms;
+  private final StreamTerms terms;
   private final List<RuleStack> stacks = new ArrayList<>(); // as planned
   private final List<Charge> charges = new ArrayList<>(); // with the estimates
   private final int step;
@@ -76,7 +77,7 @@ public final class StreamedCost {
     }
   }
 
-  private StreamedCost(LimitStore store, LimitPlan plan, StreamPlan terms, LimitRequest asked) {
+  StreamedCost(LimitStore store, LimitPlan plan, StreamTerms terms, LimitRequest asked) {
     this.store = store;
     this.plan = plan;
     this.terms = terms;
@@ -93,25 +94,28 @@ public final class StreamedCost {
     this.begun = terms.certain();
   }
 
-  /** The call streams, which its result alone may show. */
-  void begin() {
+  /** Whether no stack of the call is one that items take from. */
+  boolean isEmpty() {
+    return charges.isEmpty();
+  }
+
+  @Override
+  public boolean chargesItems() {
+    return true;
+  }
+
+  /** The call streams, which its result alone may show: otherwise it costs what its result does. */
+  @Override
+  public Flux<Object> items(Flux<Object> items, Reader reader) {
     begun = true;
-  }
-
-  /** Otherwise the call costs what its result does. */
-  boolean hasBegun() {
-    return begun;
-  }
-
-  /** That of an admitted call; null if its items cost nothing. */
-  static @Nullable StreamedCost of(
-      LimitStore store, LimitPlan plan, LimitRequest asked, Verdict verdict) {
-    StreamPlan terms = plan.outcomes().stream();
-    if (terms == null || !verdict.allowed()) {
-      return null;
-    }
-    StreamedCost cost = new StreamedCost(store, plan, terms, asked);
-    return cost.charges.isEmpty() ? null : cost;
+    return Flux.from(
+        new WithheldItems(
+            items,
+            item -> {
+              CompletionStage<Boolean> paid = pay(item);
+              return paid == null ? null : reader.resume(paid);
+            },
+            () -> cutBy().flatMap(reader::cut)));
   }
 
   /**
@@ -120,7 +124,7 @@ public final class StreamedCost {
    * @return null if it may be sent now; else completes with whether it may, on a thread of the
    *     store
    */
-  public @Nullable CompletionStage<Boolean> take(Object item) {
+  private @Nullable CompletionStage<Boolean> pay(Object item) {
     int units = terms.cost().of(item).orElse(1);
     synchronized (this) {
       if (ended || takes(units)) {
@@ -131,7 +135,7 @@ public final class StreamedCost {
   }
 
   /** The verdict that has cut the stream; empty if it ended by itself. */
-  public synchronized Optional<Verdict> cutBy() {
+  private synchronized Optional<Verdict> cutBy() {
     return cut && denied != null ? Optional.of(plan.named(denied)) : Optional.empty();
   }
 
@@ -265,8 +269,12 @@ public final class StreamedCost {
     }
   }
 
-  /** The stream has ended: nothing more is sent or taken. Returns what it cost of the estimates. */
-  synchronized Map<RuleStack, Integer> end() {
+  /** What its items have cost of the estimates. From here on nothing more is sent or taken. */
+  @Override
+  public synchronized Map<RuleStack, Integer> costs() {
+    if (!begun) {
+      return Map.of();
+    }
     ended = true;
     Map<RuleStack, Integer> costs = new HashMap<>();
     for (int i = 0; i < stacks.size(); i++) {
@@ -275,8 +283,9 @@ public final class StreamedCost {
     return costs;
   }
 
-  /** Gives back what no item has cost, and records what is owed; after {@link #end}, once. */
-  synchronized CompletionStage<?> settle() {
+  /** Gives back what no item has cost, and records what is owed. */
+  @Override
+  public synchronized CompletionStage<?> over(End end) {
     CompletionStage<?> settled =
         asking == null
             ? CompletableFuture.completedFuture(null)

@@ -4,8 +4,7 @@ package io.limiter.micronaut.call;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.limiter.core.util.LogThrottle;
-import io.limiter.micronaut.call.HeldSubmission.WrittenEnd;
+import io.limiter.micronaut.call.GuardedSubmissions.WrittenEnd;
 import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.context.ApplicationContext;
 import java.time.Duration;
@@ -19,7 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** When a submission that is taken for three seconds is renewed, and how its end is written. */
-class HeldSubmissionTest {
+class RenewalTest {
 
   private static final Duration CLAIM = Duration.ofSeconds(3);
   private static final long PATIENCE_SECONDS = 20;
@@ -28,9 +27,8 @@ class HeldSubmissionTest {
   private final BlockingQueue<CompletableFuture<Boolean>> renewals = new LinkedBlockingQueue<>();
   private boolean throwsOnce;
 
-  private final HeldSubmission held =
-      new HeldSubmission(
-          context.getBean(LimiterTimer.class), new LogThrottle(), CLAIM, Duration.ofHours(1)) {
+  private final Renewal held =
+      new Renewal(context.getBean(LimiterTimer.class), CLAIM, Duration.ofHours(1), () -> {}) {
         @Override
         CompletionStage<Boolean> extend(Duration time) {
           CompletableFuture<Boolean> renewal = new CompletableFuture<>();
@@ -41,6 +39,9 @@ class HeldSubmissionTest {
           }
           return renewal;
         }
+
+        @Override
+        void reportLost() {}
       };
 
   @AfterEach

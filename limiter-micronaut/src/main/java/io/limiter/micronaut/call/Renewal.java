@@ -7,17 +7,16 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a call holds in the store for a short time, which is renewed each third of it while its
- * method runs. The timer refers to it weakly, so that it is not renewed for ever if the application
- * has dropped the call. It ends once. Thread-safe.
+ * Renews what a call holds in the store for a short time, each third of it. The timer refers to it
+ * weakly, so that it does not go on for ever if the application has dropped the call. It ends once.
+ * Thread-safe.
  */
-abstract class Held {
+abstract class Renewal {
 
-  /** It is renewed after this part of its time, so that one renewal may fail. */
+  /** Runs after this part of the time, so that one of them may fail. */
   private static final int RENEWALS = 3;
 
   private final LimiterTimer timer;
@@ -34,7 +33,7 @@ abstract class Held {
    * @param longest how long it is renewed
    * @param whenDropped runs if the application has dropped it; must not refer to it
    */
-  Held(LimiterTimer timer, Duration time, Duration longest, Runnable whenDropped) {
+  Renewal(LimiterTimer timer, Duration time, Duration longest, Runnable whenDropped) {
     this.timer = timer;
     this.time = time;
     this.untilNanos = System.nanoTime() + longest.toNanos();
@@ -55,12 +54,12 @@ abstract class Held {
   private synchronized void schedule(long lastNanos) {
     long nowNanos = System.nanoTime();
     if (!ended && nowNanos - untilNanos < 0) {
-      WeakReference<Held> self = new WeakReference<>(this);
+      WeakReference<Renewal> self = new WeakReference<>(this);
       Runnable dropped = whenDropped;
       next =
           timer.schedule(
               () -> {
-                Held held = self.get();
+                Renewal held = self.get();
                 if (held == null) {
                   dropped.run();
                 } else {
@@ -108,74 +107,5 @@ abstract class Held {
       next.cancel(false);
     }
     return first;
-  }
-
-  /**
-   * The concurrency permits of a call. They are not renewed while its method is not entered: its
-   * client may send the body as slowly as it likes.
-   */
-  static final class HeldPermits extends Held {
-
-    /** Until the call ends. */
-    private static final Duration ALWAYS = Duration.ofDays(36_500);
-
-    private final LimitedCall call;
-    private final LongAdder kept;
-    private boolean due; // a renewal was skipped; guarded by this object
-
-    private HeldPermits(LimiterTimer timer, Duration time, LimitedCall call, LongAdder kept) {
-      super(timer, time, ALWAYS, kept::decrement);
-      this.call = call;
-      this.kept = kept;
-    }
-
-    /**
-     * Renews the permits of this call from now on.
-     *
-     * @param kept counts the calls that hold some
-     */
-    static HeldPermits of(LimiterTimer timer, Duration time, LimitedCall call, LongAdder kept) {
-      HeldPermits held = new HeldPermits(timer, time, call, kept);
-      kept.increment();
-      held.schedule();
-      return held;
-    }
-
-    @Override
-    CompletionStage<Boolean> extend(Duration longer) {
-      if (!call.holdsPermits()) {
-        return CompletableFuture.completedFuture(false);
-      }
-      synchronized (this) {
-        due = !call.renewsPermits();
-        if (due) {
-          return CompletableFuture.completedFuture(true);
-        }
-      }
-      return call.renewPermits().thenApply(renewed -> true);
-    }
-
-    /** The method is entered: a renewal that was skipped until now runs at once. */
-    void entered() {
-      synchronized (this) {
-        if (!due) {
-          return;
-        }
-        due = false;
-      }
-      var unused = call.renewPermits();
-    }
-
-    /** The call is over. */
-    void over() {
-      if (end()) {
-        kept.decrement();
-      }
-    }
-
-    @Override
-    void reportLost() {
-      kept.decrement();
-    }
   }
 }
