@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.testing;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClass;
@@ -14,8 +16,8 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Rooms: packages with everything of one feature, which can be changed or removed without a look at
- * the others, since these do not know it.
+ * Rooms: packages, or single classes, with everything of one feature, which can be changed or
+ * removed without a look at the others, since these do not know it.
  */
 public final class Rooms {
 
@@ -24,7 +26,8 @@ public final class Rooms {
   /**
    * Requires that no main class outside of a room knows one of its classes, except these.
    *
-   * @param rooms by their packages, the names of the classes that know them; each has a reason
+   * @param rooms by their packages or classes, the names of the classes that know them; each has a
+   *     reason
    * @param roots the packages that are looked at
    */
   public static void requireKnownTo(Map<String, Set<String>> rooms, String... roots) {
@@ -32,7 +35,8 @@ public final class Rooms {
         new ClassFileImporter()
             .withImportOption(new DoNotIncludeTests())
             .withImportOption(location -> !location.contains("-tests.jar"))
-            .importPackages(roots);
+            .importPackages(roots)
+            .that(not(nameMatching(".*\\.\\$.*"))); // Micronaut's
     rooms.forEach(
         (room, known) -> {
           assertThat(all.stream().filter(type -> isIn(room, type))).as("in %s", room).isNotEmpty();
@@ -53,7 +57,7 @@ public final class Rooms {
   }
 
   private static boolean isIn(String room, JavaClass type) {
-    return (type.getPackageName() + '.').startsWith(room + '.');
+    return (type.getPackageName() + '.').startsWith(room + '.') || topLevel(type).equals(room);
   }
 
   private static String topLevel(JavaClass type) {

@@ -16,6 +16,8 @@ import io.limiter.micronaut.call.LimitWarnings.Warning;
 import io.limiter.micronaut.call.LimitWarnings.WarningListener;
 import io.limiter.micronaut.config.LimiterConfiguration.EventsConfiguration;
 import io.limiter.micronaut.plan.LimitPlan;
+import io.limiter.micronaut.plan.PlanGeneration;
+import io.limiter.micronaut.plan.PlanListener;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.event.ApplicationEventPublisher;
 import io.micronaut.core.annotation.Internal;
@@ -36,6 +38,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -47,7 +50,8 @@ import org.slf4j.LoggerFactory;
  */
 @Internal
 @Singleton
-public final class EventPublisher implements DenialListener, WarningListener, NodeListener {
+public final class EventPublisher
+    implements DenialListener, WarningListener, NodeListener, PlanListener {
 
   /** Receives a line for each denial. */
   static final String DENIALS = "io.limiter.denials";
@@ -275,16 +279,25 @@ public final class EventPublisher implements DenialListener, WarningListener, No
     offer(BACK, new LimiterEvent.StoreBack(node));
   }
 
-  /**
-   * Publishes that the rules of a policy were changed while the service runs. Any thread may call
-   * this, once the new rules are in force.
-   *
-   * @param change what has changed, in words
-   * @param before the rules until now; empty if the policy is new
-   * @param after the rules from now on; empty if it limits nothing any more
-   */
-  public void policyChanged(String policy, String change, List<Rule> before, List<Rule> after) {
-    offer(POLICY, new LimiterEvent.PolicyChanged(policy, change, before, after));
+  /** Publishes each policy whose rules are others now. */
+  @Override
+  public void changed(PlanGeneration before, PlanGeneration now) {
+    Map<String, List<Rule>> old = before.rules();
+    Map<String, List<Rule>> current = now.rules();
+    Stream.concat(old.keySet().stream(), current.keySet().stream())
+        .distinct()
+        .sorted()
+        .forEach(
+            policy -> {
+              List<Rule> until = old.getOrDefault(policy, List.of());
+              List<Rule> from = current.getOrDefault(policy, List.of());
+              if (!until.equals(from)) {
+                offer(
+                    POLICY,
+                    new LimiterEvent.PolicyChanged(
+                        policy, "The configuration was refreshed", until, from));
+              }
+            });
   }
 
   /** Publishes a change that was made by hand. Any thread may call this. */

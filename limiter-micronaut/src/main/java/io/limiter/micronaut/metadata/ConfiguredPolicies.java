@@ -2,7 +2,6 @@
 package io.limiter.micronaut.metadata;
 
 import io.limiter.core.Policy;
-import io.limiter.core.rule.Rule;
 import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.annotation.Tiers;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
@@ -17,9 +16,9 @@ import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.PolicyMember;
-import io.limiter.micronaut.event.EventPublisher;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanGeneration;
+import io.limiter.micronaut.plan.PlanListener;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.Continuations;
@@ -347,7 +346,7 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
     private final PoliciesConfiguration configuration;
     private final ConfiguredPolicies policies;
     private final PlanRegistry plans;
-    private final EventPublisher events;
+    private final List<PlanListener> listeners;
     private volatile Map<String, String> shared = Map.of();
     private volatile Map<String, String> own = Map.of();
     private final CallerThreads threads;
@@ -358,14 +357,14 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
         PoliciesConfiguration configuration,
         ConfiguredPolicies policies,
         PlanRegistry plans,
-        EventPublisher events,
+        List<PlanListener> listeners,
         CallerThreads threads,
         Continuations executor) {
       this.fixed = fixed;
       this.configuration = configuration;
       this.policies = policies;
       this.plans = plans;
-      this.events = events;
+      this.listeners = listeners;
       this.threads = threads;
       this.executor = executor;
     }
@@ -406,12 +405,12 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
             reader.apply(policies.context.getEnvironment(), configuration.current().sources());
         fixed.check(sources);
         LimitSettings read = configuration.read(sources, all, mine);
-        Map<String, List<Rule>> before = plans.current().rules();
+        PlanGeneration before = plans.current();
         plans.replan(read, planned -> configuration.prepare(read, policies.check(read, planned)));
         shared = Map.copyOf(all);
         own = Map.copyOf(mine);
         policies.log(read);
-        publish(before, plans.current().rules());
+        listeners.forEach(listener -> listener.changed(before, plans.current()));
         fixed.logChangedSinceStart();
         LOG.info("The limits of the refreshed configuration are in effect");
         return Optional.empty();
@@ -422,20 +421,6 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
             mistake);
         return Optional.of(Objects.requireNonNullElse(mistake.getMessage(), mistake.toString()));
       }
-    }
-
-    private void publish(Map<String, List<Rule>> before, Map<String, List<Rule>> after) {
-      Stream.concat(before.keySet().stream(), after.keySet().stream())
-          .distinct()
-          .sorted()
-          .forEach(
-              policy -> {
-                List<Rule> old = before.getOrDefault(policy, List.of());
-                List<Rule> now = after.getOrDefault(policy, List.of());
-                if (!old.equals(now)) {
-                  events.policyChanged(policy, "The configuration was refreshed", old, now);
-                }
-              });
     }
   }
 }

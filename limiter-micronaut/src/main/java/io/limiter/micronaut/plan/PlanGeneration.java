@@ -129,7 +129,7 @@ public final class PlanGeneration {
    *
    * @param method the method; of a policy that exists only in settings, its name
    */
-  record OnMethod(String method, PolicyPlan policy) {}
+  public record OnMethod(String method, PolicyPlan policy) {}
 
   /**
    * The plan of a method; empty if it is not limited. All objects that stand for one method have
@@ -330,7 +330,7 @@ public final class PlanGeneration {
   }
 
   /** The policies of the methods that are planned by now, and of settings; by their methods. */
-  List<OnMethod> policies() {
+  public List<OnMethod> policies() {
     return policies(settings.policies()).toList();
   }
 

@@ -200,7 +200,6 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     next.planMethodsOf(current);
     Runnable use = check.apply(next);
     next.limitRoutes(contextPath, () -> methodPaths(next));
-    ShapeChanges.warn(current.policies(), next.policies());
     current = next;
     use.run();
   }

@@ -65,7 +65,7 @@ public record PolicyPlan(
   }
 
   /** The policy for callers of a tier: this one unless it differs there. */
-  PolicyPlan inTier(String tier) {
+  public PolicyPlan inTier(String tier) {
     return tiers.getOrDefault(tier, this);
   }
 

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.plan;
+package io.limiter.micronaut.metadata;
 
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.micronaut.plan.DuplicateGuard;
+import io.limiter.micronaut.plan.PlanGeneration;
 import io.limiter.micronaut.plan.PlanGeneration.OnMethod;
+import io.limiter.micronaut.plan.PlanListener;
+import io.limiter.micronaut.plan.PlannedCharge;
+import io.limiter.micronaut.plan.PolicyPlan;
+import jakarta.inject.Singleton;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,10 +22,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Warns before a change of rules that counts from zero: state belongs to a limit key, a kind of
+ * Warns of a change of rules that counts from zero: state belongs to a limit key, a kind of
  * subject, and rules of one shape, see {@link RuleStack#name()}.
  */
-final class ShapeChanges {
+@Singleton
+final class ShapeChanges implements PlanListener {
 
   private static final Logger LOG = LoggerFactory.getLogger(ShapeChanges.class);
 
@@ -30,10 +37,11 @@ final class ShapeChanges {
    */
   private record PolicyInTier(String policy, String tier) {}
 
-  private ShapeChanges() {}
-
   /** Warns once for each policy. */
-  static void warn(List<OnMethod> before, List<OnMethod> after) {
+  @Override
+  public void changed(PlanGeneration earlier, PlanGeneration later) {
+    List<OnMethod> before = earlier.policies();
+    List<OnMethod> after = later.policies();
     Set<String> tiers = new TreeSet<>(Set.of(""));
     Stream.concat(before.stream(), after.stream())
         .forEach(each -> tiers.addAll(each.policy().tiers().keySet()));
