@@ -34,7 +34,8 @@ final class FaultAssertions {
 
   /** Nothing failed, except for the few that a pause of this machine made late. */
   static void assertDecidedByRedis(Collection<TimedVerdict> answers) {
-    assertThat(reasons(answers)).isSubsetOf(FailureReason.TIMEOUT, FailureReason.BREAKER_OPEN);
+    assertThat(reasons(answers))
+        .isSubsetOf(FailureReason.TIMEOUT, FailureReason.PROCESS_LATE, FailureReason.BREAKER_OPEN);
     assertThat(fromStore(answers)).hasSizeGreaterThanOrEqualTo(answers.size() * 9 / 10);
   }
 

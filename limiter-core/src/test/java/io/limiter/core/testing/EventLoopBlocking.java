@@ -71,12 +71,13 @@ public final class EventLoopBlocking implements BlockHoundIntegration {
     builder.allowBlockingCallsInside(
         "java.util.concurrent.ConcurrentHashMap$TreeBin", "contendedLock");
     // Time-outs that the JDK keeps, and tasks for its executors: the lock of their queue, or of the
-    // pool that gets a thread.
+    // pool that gets a thread or loses a task.
     String timers = "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue";
     builder.allowBlockingCallsInside(timers, "offer");
     builder.allowBlockingCallsInside(timers, "remove");
     builder.allowBlockingCallsInside("java.util.concurrent.LinkedBlockingQueue", "offer");
     builder.allowBlockingCallsInside("java.util.concurrent.ThreadPoolExecutor", "addWorker");
+    builder.allowBlockingCallsInside("java.util.concurrent.ThreadPoolExecutor", "remove");
     // Netty's allocator: like its other locks, which Netty's integration allows.
     builder.allowBlockingCallsInside("io.netty.buffer.AdaptivePoolingAllocator$Magazine", "free");
     // How a loop of the transport within a JVM waits for work.
