@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut;
 
+import static java.util.Map.entry;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.testing.Rooms;
@@ -34,22 +35,27 @@ class RoomsTest {
   @Test
   void onlyTheseKnowARoom() {
     Rooms.requireKnownTo(
-        Map.of(
-            "io.limiter.disabled",
-            Set.of(),
-            "io.limiter.micronaut.health",
-            Set.of(),
-            "io.limiter.micronaut.refresh",
-            Set.of(),
-            "io.limiter.micronaut.metadata",
-            Set.of(),
-            "io.limiter.micronaut.metrics",
-            Set.of(),
-            "io.limiter.security",
-            Set.of(),
-            "io.limiter.core.redis.cluster",
-            // It chooses the client, by whether Redis is a cluster.
-            Set.of("io.limiter.micronaut.redis.RedisConnections")),
+        Map.ofEntries(
+            entry("io.limiter.disabled", Set.of()),
+            entry("io.limiter.micronaut.denycache", Set.of()),
+            entry("io.limiter.micronaut.health", Set.of()),
+            entry("io.limiter.micronaut.lease", Set.of()),
+            entry("io.limiter.micronaut.metadata", Set.of()),
+            entry("io.limiter.micronaut.metrics", Set.of()),
+            entry("io.limiter.micronaut.outage", Set.of()),
+            entry("io.limiter.micronaut.refresh", Set.of()),
+            entry("io.limiter.security", Set.of()),
+            entry(
+                "io.limiter.core.denycache",
+                Set.of(
+                    "io.limiter.micronaut.denycache.DenyCacheConfiguration",
+                    "io.limiter.micronaut.denycache.DenyCacheLayer")),
+            entry("io.limiter.core.lease", Set.of("io.limiter.micronaut.lease.LeaseLayer")),
+            entry("io.limiter.core.outage", Set.of("io.limiter.micronaut.outage.OutageLayer")),
+            entry(
+                "io.limiter.core.redis.cluster",
+                // It chooses the client, by whether Redis is a cluster.
+                Set.of("io.limiter.micronaut.redis.RedisConnections"))),
         "io.limiter.core",
         "io.limiter.micronaut",
         "io.limiter.disabled",
