@@ -20,11 +20,12 @@ module io.limiter.core {
   requires transitive org.slf4j;
 
   exports io.limiter.core;
+  exports io.limiter.core.denycache;
   exports io.limiter.core.lease;
   exports io.limiter.core.memory;
+  exports io.limiter.core.outage;
   exports io.limiter.core.redis;
   exports io.limiter.core.redis.cluster;
-  exports io.limiter.core.resilience;
   exports io.limiter.core.rule;
   exports io.limiter.core.store;
   exports io.limiter.core.util to

@@ -2,7 +2,7 @@
 package io.limiter.demo;
 
 import io.limiter.core.FailureReason;
-import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.outage.FallbackCounts;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpStatus;

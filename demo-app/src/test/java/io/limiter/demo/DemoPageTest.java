@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.outage.FallbackCounts;
 import io.micronaut.http.HttpRequestWrapper;
 import io.micronaut.http.exceptions.HttpStatusException;
 import java.io.BufferedReader;

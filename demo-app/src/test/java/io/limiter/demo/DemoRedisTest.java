@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.outage.FallbackCounts;
 import io.limiter.demo.Demo.Timed;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpRequestWrapper;

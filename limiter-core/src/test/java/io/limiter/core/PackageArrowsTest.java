@@ -25,13 +25,14 @@ class PackageArrowsTest {
   private static final String CONNECTION = "io.limiter.core.redis.connection";
   private static final String CLUSTER = "io.limiter.core.redis.cluster";
   private static final String WIRE = "io.limiter.core.redis.wire";
-  private static final String RESILIENCE = "io.limiter.core.resilience";
+  private static final String DENY_CACHE = "io.limiter.core.denycache";
+  private static final String LEASE = "io.limiter.core.lease";
+  private static final String OUTAGE = "io.limiter.core.outage";
 
   @ArchTest static final ArchRule coreKnowsNothingOfMicronaut = none("..", "io.micronaut..");
 
   @ArchTest
-  static final ArchRule rulesAreValuesAlone =
-      none(RULE, CORE, STORE, STATE, MEMORY, REDIS, RESILIENCE);
+  static final ArchRule rulesAreValuesAlone = none(RULE, CORE, STORE, STATE, MEMORY, REDIS);
 
   /** {@link Limiter} is the way into a store for code without annotations. */
   @ArchTest
@@ -43,23 +44,25 @@ class PackageArrowsTest {
           .doNotBelongToAnyOf(Limiter.class)
           .should()
           .dependOnClassesThat()
-          .resideInAnyPackage(STORE, STATE, MEMORY, REDIS, RESILIENCE);
+          .resideInAnyPackage(STORE, STATE, MEMORY, REDIS);
 
   @ArchTest
-  static final ArchRule theContractKnowsNoImplementation =
-      none(STORE, STATE, MEMORY, REDIS, RESILIENCE);
+  static final ArchRule theContractKnowsNoImplementation = none(STORE, STATE, MEMORY, REDIS);
 
-  @ArchTest static final ArchRule arithmeticKnowsNoStore = none(STATE, MEMORY, REDIS, RESILIENCE);
+  @ArchTest static final ArchRule arithmeticKnowsNoStore = none(STATE, MEMORY, REDIS);
 
-  @ArchTest static final ArchRule memoryStandsAlone = none(MEMORY, REDIS, RESILIENCE);
+  @ArchTest static final ArchRule memoryStandsAlone = none(MEMORY, REDIS);
 
-  @ArchTest static final ArchRule redisStandsAlone = none(REDIS, MEMORY, RESILIENCE);
+  @ArchTest static final ArchRule redisStandsAlone = none(REDIS, MEMORY);
 
-  @ArchTest static final ArchRule decoratorsKnowNoRedis = none(RESILIENCE, REDIS);
+  @ArchTest static final ArchRule theDenyCacheKnowsNoRedis = none(DENY_CACHE, REDIS, MEMORY);
+
+  @ArchTest static final ArchRule leasesKnowNoRedis = none(LEASE, REDIS, MEMORY);
+
+  @ArchTest static final ArchRule anOutageKnowsNoRedis = none(OUTAGE, REDIS, MEMORY);
 
   @ArchTest
-  static final ArchRule utilitiesStandAlone =
-      none(UTIL, CORE, RULE, STORE, STATE, MEMORY, REDIS, RESILIENCE);
+  static final ArchRule utilitiesStandAlone = none(UTIL, CORE, RULE, STORE, STATE, MEMORY, REDIS);
 
   @ArchTest
   static final ArchRule theWireFormatKnowsNoConnection =

@@ -17,11 +17,12 @@ class RoomsTest {
             Set.of(),
             "io.limiter.core.redis.cluster",
             Set.of(),
-            "io.limiter.core.resilience",
+            "io.limiter.core.denycache",
             Set.of(),
             "io.limiter.core.lease",
-            // Its listener, by which meters know of all stores of the chain, hears of leases, too.
-            Set.of("io.limiter.core.resilience.FallbackStore")),
+            Set.of(),
+            "io.limiter.core.outage",
+            Set.of()),
         "io.limiter.core");
   }
 }

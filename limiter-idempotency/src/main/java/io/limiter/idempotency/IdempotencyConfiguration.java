@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.idempotency;
 
-import io.limiter.core.resilience.Fallback;
+import io.limiter.core.Fallback;
 import io.limiter.micronaut.config.Bounds;
 import io.limiter.micronaut.config.EnumSetting;
 import io.micronaut.context.annotation.ConfigurationInject;

@@ -2,10 +2,10 @@
 package io.limiter.idempotency;
 
 import io.limiter.core.FailureReason;
+import io.limiter.core.Fallback;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
-import io.limiter.core.resilience.Fallback;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.idempotency.Holding.Times;
 import io.limiter.idempotency.IdempotentCallException.KeyInUseException;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.idempotency;
 
+import io.limiter.core.Fallback;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
-import io.limiter.core.resilience.Fallback;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.idempotency.IdempotencyConfiguration.EncryptionConfiguration;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.limiter.core.resilience.Fallback;
+import io.limiter.core.Fallback;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.idempotency.IdempotencyConfiguration.RouteSettings;
 import io.micronaut.context.ApplicationContext;

@@ -9,8 +9,8 @@ import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
 import io.limiter.core.FailureReason;
+import io.limiter.core.Fallback;
 import io.limiter.core.StoreException;
-import io.limiter.core.resilience.Fallback;
 import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisFixture;

@@ -4,7 +4,6 @@ package io.limiter.management;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Usage;
 import io.limiter.core.Verdict;
-import io.limiter.core.lease.LeaseUnits;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
@@ -93,18 +92,6 @@ final class LimitViews {
     view.put("since", since.toString());
     view.put("admitted", admitted);
     view.put("wouldDeny", wouldDeny);
-    return view;
-  }
-
-  /** The lease of a policy, and its units on this instance. */
-  static Map<String, Object> lease(Duration time, LeaseUnits units) {
-    Map<String, Object> view = new LinkedHashMap<>();
-    view.put("time", time.toString());
-    view.put("granted", units.granted());
-    view.put("spent", units.spent());
-    view.put("returned", units.returned());
-    view.put("expired", units.expired());
-    view.put("held", units.held());
     return view;
   }
 

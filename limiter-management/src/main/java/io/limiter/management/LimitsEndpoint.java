@@ -16,6 +16,7 @@ import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.limiter.micronaut.event.LimiterEvent;
 import io.limiter.micronaut.event.SubjectDigest;
 import io.limiter.micronaut.exception.InvalidCallException;
+import io.limiter.micronaut.plan.EndpointPart;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.limiter.micronaut.subject.CallerLists;
@@ -150,6 +151,7 @@ final class LimitsEndpoint {
   private final Optional<LimitOverrides> overrides;
   private final CallerLists lists;
   private final Optional<TierLookup> tiers;
+  private final List<EndpointPart> parts;
   private final BodyReader bodies;
   private final ExecutorService threads;
   private final boolean showSubjects;
@@ -166,6 +168,7 @@ final class LimitsEndpoint {
       Optional<LimitOverrides> overrides,
       CallerLists lists,
       Optional<TierLookup> tiers,
+      List<EndpointPart> parts,
       ConversionService conversion,
       JsonMapper mapper,
       @Named(TaskExecutors.BLOCKING) ExecutorService threads,
@@ -181,6 +184,7 @@ final class LimitsEndpoint {
     this.overrides = overrides;
     this.lists = lists;
     this.tiers = tiers;
+    this.parts = parts;
     this.bodies = new BodyReader(mapper, conversion);
     this.threads = threads;
     this.showSubjects = management.showSubjects();
@@ -583,7 +587,7 @@ final class LimitsEndpoint {
   private Map<String, Object> view(LimitedPolicy policy) {
     Map<String, Object> view = LimitViews.policy(policy, isObserved(policy));
     view.put("decisions", statistics.decisions(policy.name()));
-    statistics.lease(policy).ifPresent(lease -> view.put("lease", lease));
+    parts.forEach(part -> part.policy(policy, view));
     List<Map<String, Object>> trials = statistics.trials(policy.name());
     if (!trials.isEmpty()) {
       view.put("trials", trials);

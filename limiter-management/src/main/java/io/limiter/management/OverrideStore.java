@@ -9,9 +9,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
-import io.micronaut.context.BeanProvider;
-import io.micronaut.context.event.BeanCreatedEvent;
-import io.micronaut.context.event.BeanCreatedEventListener;
+import io.limiter.micronaut.redis.StoreLayer;
 import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -40,12 +38,16 @@ final class OverrideStore extends DelegatingStore {
    */
   @Singleton
   @OverridesConfiguration.Enabled
-  record InFront(BeanProvider<OverridesInForce> overrides)
-      implements BeanCreatedEventListener<LimitStore> {
+  record InFront(OverridesInForce overrides) implements StoreLayer {
 
     @Override
-    public LimitStore onCreated(BeanCreatedEvent<LimitStore> created) {
-      return new OverrideStore(created.getBean(), overrides.get());
+    public LimitStore around(LimitStore store) {
+      return new OverrideStore(store, overrides);
+    }
+
+    @Override
+    public boolean isForAny() {
+      return true;
     }
   }
 

@@ -2,14 +2,11 @@
 package io.limiter.management;
 
 import io.limiter.core.DecidedBy;
-import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.lease.LeaseUnits;
-import io.limiter.core.resilience.FallbackStore.StoreListener;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.call.AdmissionControl.DenialListener;
@@ -18,13 +15,11 @@ import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.event.DeniedPart;
 import io.limiter.micronaut.event.SubjectDigest;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.LimitedPolicy;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.plan.PolicyPlan;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.context.annotation.Requires;
 import jakarta.inject.Singleton;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -36,7 +31,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -47,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  */
 @Singleton
 @Requires(beans = LimitsEndpoint.class)
-final class PolicyStatistics implements VerdictListener, DenialListener, StoreListener {
+final class PolicyStatistics implements VerdictListener, DenialListener {
 
   /** The most subjects of a policy that are known, and of an answer. */
   static final int SIZE = 100;
@@ -105,9 +99,6 @@ final class PolicyStatistics implements VerdictListener, DenialListener, StoreLi
   private final boolean showSubjects;
   private final Map<String, Decisions> policies = new ConcurrentHashMap<>();
   private volatile Instant since = Instant.now();
-
-  /** By the limit key; none without Redis. */
-  private volatile Supplier<Map<String, LeaseUnits>> leases = Map::of;
 
   PolicyStatistics(SubjectDigest digest, ManagementConfiguration management) {
     this.digest = digest;
@@ -230,29 +221,6 @@ final class PolicyStatistics implements VerdictListener, DenialListener, StoreLi
                     each.getValue().admitted.sum(),
                     each.getValue().wouldDeny.sum()))
         .toList();
-  }
-
-  @Override
-  public void ended(long nanos, @Nullable FailureReason failure) {}
-
-  @Override
-  public void leased(Supplier<Map<String, LeaseUnits>> units) {
-    leases = units;
-  }
-
-  /** The lease of a policy, and its units under the limit keys of the policy; empty without one. */
-  Optional<Map<String, Object>> lease(LimitedPolicy policy) {
-    Map<String, Duration> leased = new LinkedHashMap<>();
-    policy.limits().stream()
-        .filter(limit -> !limit.lease().isZero())
-        .forEach(limit -> leased.put(limit.key(), limit.lease()));
-    Map<String, LeaseUnits> known = leases.get();
-    LeaseUnits none = new LeaseUnits(0, 0, 0, 0);
-    LeaseUnits units =
-        leased.keySet().stream()
-            .map(limit -> known.getOrDefault(limit, none))
-            .reduce(none, LeaseUnits::plus);
-    return leased.values().stream().findFirst().map(time -> LimitViews.lease(time, units));
   }
 
   /**

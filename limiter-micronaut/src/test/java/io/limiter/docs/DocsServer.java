@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.docs;
 
+import io.limiter.core.Fallback;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.resilience.Fallback;
-import io.limiter.core.resilience.FallbackCounts;
-import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.outage.FallbackCounts;
+import io.limiter.core.outage.FallbackStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.micronaut.config.LimiterConfiguration;

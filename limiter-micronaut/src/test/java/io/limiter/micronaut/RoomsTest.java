@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut;
 
+import static java.util.Map.entry;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.testing.Rooms;
@@ -37,24 +38,32 @@ class RoomsTest {
         Map.ofEntries(
             unknown("io.limiter.disabled"),
             unknown("io.limiter.security"),
+            unknown("io.limiter.micronaut.denycache"),
+            unknown("io.limiter.micronaut.event"),
             unknown("io.limiter.micronaut.health"),
             unknown("io.limiter.micronaut.http.DirectDenials"),
             unknown("io.limiter.micronaut.http.GateWarmUp"),
             unknown("io.limiter.micronaut.intercept.GuardWarmUp"),
+            unknown("io.limiter.micronaut.lease"),
             unknown("io.limiter.micronaut.metadata"),
             unknown("io.limiter.micronaut.metrics"),
+            unknown("io.limiter.micronaut.outage"),
             unknown("io.limiter.micronaut.redis.WarmStart"),
             unknown("io.limiter.micronaut.refresh"),
             unknown("io.limiter.micronaut.stream"),
-            // It counts those that were dropped.
-            Map.entry(
-                "io.limiter.micronaut.event", Set.of("io.limiter.micronaut.metrics.LimiterMeters")),
             // It waits for the first reading.
-            Map.entry(
+            entry(
                 "io.limiter.micronaut.redis.SharedSettings",
                 Set.of("io.limiter.micronaut.redis.WarmStart")),
+            entry(
+                "io.limiter.core.denycache",
+                Set.of(
+                    "io.limiter.micronaut.denycache.DenyCacheConfiguration",
+                    "io.limiter.micronaut.denycache.DenyCacheLayer")),
+            entry("io.limiter.core.lease", Set.of("io.limiter.micronaut.lease.LeaseLayer")),
+            entry("io.limiter.core.outage", Set.of("io.limiter.micronaut.outage.OutageLayer")),
             // It chooses the client, by whether Redis is a cluster.
-            Map.entry(
+            entry(
                 "io.limiter.core.redis.cluster",
                 Set.of("io.limiter.micronaut.redis.RedisConnections"))),
         "io.limiter.core",
@@ -64,7 +73,7 @@ class RoomsTest {
   }
 
   private static Map.Entry<String, Set<String>> unknown(String room) {
-    return Map.entry(room, Set.of());
+    return entry(room, Set.of());
   }
 
   /** An optional module; a text may name it. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.processor;
 
-import io.limiter.core.resilience.Fallback;
+import io.limiter.core.Fallback;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLogRule;

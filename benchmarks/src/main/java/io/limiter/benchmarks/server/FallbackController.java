@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.benchmarks.server;
 
-import io.limiter.core.resilience.Fallback;
-import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.Fallback;
+import io.limiter.core.outage.FallbackCounts;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;

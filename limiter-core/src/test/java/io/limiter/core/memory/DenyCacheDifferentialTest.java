@@ -13,7 +13,7 @@ import io.limiter.core.ScenarioGenerator;
 import io.limiter.core.StateKey;
 import io.limiter.core.Step;
 import io.limiter.core.Verdict;
-import io.limiter.core.resilience.DenyCache;
+import io.limiter.core.denycache.DenyCache;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;

@@ -7,7 +7,7 @@ import io.limiter.core.Completion;
 import io.limiter.core.LimitStoreContract;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
-import io.limiter.core.resilience.DenyCache;
+import io.limiter.core.denycache.DenyCache;
 import io.limiter.core.store.LimitStore;
 import java.time.Duration;
 import java.time.Instant;

@@ -14,7 +14,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.outage.FallbackStore;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.store.Mode;

@@ -13,7 +13,7 @@ import io.limiter.core.Subject;
 import io.limiter.core.lease.LeaseSimulation;
 import io.limiter.core.lease.LeaseStore;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.outage.FallbackStore;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.DelegatingStore;

@@ -4,9 +4,9 @@ package io.limiter.micronaut.call;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Reservation;
 import io.limiter.core.Verdict;
+import io.limiter.micronaut.plan.EndpointPart;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.thread.LimiterTimer;
-import io.micronaut.core.annotation.Internal;
 import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -15,9 +15,8 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /** The concurrency permits of calls, which are renewed while their methods run. */
-@Internal
 @Singleton
-public final class CallsInFlight implements CallPart {
+final class CallsInFlight implements CallPart, EndpointPart {
 
   private final LimiterTimer timer;
   private final LongAdder kept = new LongAdder();
@@ -27,8 +26,9 @@ public final class CallsInFlight implements CallPart {
   }
 
   /** How many calls hold permits that this process renews. */
-  public long count() {
-    return kept.sum();
+  @Override
+  public void meters(Meters meters) {
+    meters.gauge("limiter.in.flight", "Calls that hold concurrency permits", kept::sum);
   }
 
   @Override

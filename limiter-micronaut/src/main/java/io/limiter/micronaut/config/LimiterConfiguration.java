@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
-import io.limiter.core.resilience.DenyCache;
-import io.limiter.core.resilience.Fallback;
+import io.limiter.core.Fallback;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.micronaut.context.annotation.ConfigurationInject;
@@ -11,7 +10,6 @@ import io.micronaut.context.annotation.Context;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.bind.annotation.Bindable;
 import java.time.DateTimeException;
-import java.time.Duration;
 import java.time.ZoneId;
 import java.util.EnumSet;
 import java.util.List;
@@ -179,43 +177,6 @@ public record LimiterConfiguration(
             "%s.format = %s: two of them have the same fields: keep one"
                 .formatted(PREFIX, String.join(",", written)));
       }
-    }
-  }
-
-  /**
-   * Settings of the deny cache: a subject that is denied until a known time is denied until then
-   * without a call to Redis, except for an occasional check. Without Redis there is no such cache.
-   *
-   * @param enabled Whether denials are cached. Default value true. {@code
-   *     limiter.policies.<name>.deny-cache} excludes a single policy.
-   * @param maxSize Maximum number of cached denials. Default value 10,000; 1 to 100,000, about one
-   *     kilobyte each. Redis decides further calls.
-   * @param maxAge The longest time for which the cache may deny calls that Redis would admit again.
-   *     Default value 1 s, which is also the maximum; more than 0. After that time one call is
-   *     checked with Redis.
-   */
-  @Context // created at the start, so that a mistake stops it
-  @ConfigurationProperties("deny-cache")
-  public record DenyCacheConfiguration(
-      @Bindable(defaultValue = "true") boolean enabled,
-      @Bindable(defaultValue = "10000") int maxSize,
-      @Bindable(defaultValue = "1s") Duration maxAge) {
-
-    /** Prefix of these settings. */
-    public static final String PREFIX = LimiterConfiguration.PREFIX + ".deny-cache";
-
-    public DenyCacheConfiguration {
-      String remedy = ", or set %s.enabled = false".formatted(PREFIX);
-      Bounds.require(
-          PREFIX + ".max-size",
-          maxSize,
-          1 <= maxSize && maxSize <= DenyCache.MAX_SIZE,
-          "1 to " + DenyCache.MAX_SIZE + remedy);
-      Bounds.require(
-          PREFIX + ".max-age",
-          maxAge,
-          maxAge.compareTo(Duration.ZERO) > 0 && maxAge.compareTo(DenyCache.MAX_AGE) <= 0,
-          "more than 0 and 1s at most" + remedy);
     }
   }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.config;
 
+import io.limiter.core.Fallback;
 import io.limiter.core.Policy;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisSettings.PolicyDeadlines;
-import io.limiter.core.resilience.Fallback;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
 import io.limiter.micronaut.config.LimitSettings.Layer;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.definition;
 
-import io.limiter.core.resilience.Fallback;
+import io.limiter.core.Fallback;
 import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.Anonymous;

@@ -15,6 +15,7 @@ import io.limiter.micronaut.call.ArrivingCall;
 import io.limiter.micronaut.call.LimitWarnings.Warning;
 import io.limiter.micronaut.call.LimitWarnings.WarningListener;
 import io.limiter.micronaut.config.LimiterConfiguration.EventsConfiguration;
+import io.limiter.micronaut.plan.EndpointPart;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanGeneration;
 import io.limiter.micronaut.plan.PlanListener;
@@ -51,7 +52,7 @@ import org.slf4j.LoggerFactory;
 @Internal
 @Singleton
 public final class EventPublisher
-    implements DenialListener, WarningListener, NodeListener, PlanListener {
+    implements DenialListener, WarningListener, NodeListener, PlanListener, EndpointPart {
 
   /** Receives a line for each denial. */
   static final String DENIALS = "io.limiter.denials";
@@ -172,8 +173,16 @@ public final class EventPublisher
     return one;
   }
 
+  @Override
+  public void meters(Meters meters) {
+    meters.count(
+        "limiter.events.dropped",
+        "Events that were dropped because listeners were too slow",
+        this::dropped);
+  }
+
   /** How many events were dropped since the start, because listeners were slower than events. */
-  public long dropped() {
+  long dropped() {
     return dropped.sum();
   }
 

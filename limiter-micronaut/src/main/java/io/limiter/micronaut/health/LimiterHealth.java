@@ -6,8 +6,8 @@ import io.lettuce.core.api.StatefulConnection;
 import io.limiter.core.FailureReason;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisHealth;
-import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.micronaut.config.LimiterConfiguration.HealthConfiguration;
+import io.limiter.micronaut.plan.EndpointPart;
 import io.micronaut.configuration.lettuce.health.RedisHealthIndicator;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Factory;
@@ -42,7 +42,7 @@ import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Mono;
 
 /**
- * Reports whether Redis answers, the state of its breakers, and how often fallbacks have decided.
+ * Reports whether Redis answers, the state of its breakers, and what features of the limiter add.
  * It waits for Redis as long as a call does, without blocking a thread.
  */
 final class LimiterHealth implements HealthIndicator {
@@ -58,12 +58,12 @@ final class LimiterHealth implements HealthIndicator {
           FailureReason.ERROR);
 
   private final RedisHealth redis;
-  private final FallbackCounts counts;
+  private final List<EndpointPart> parts;
   private final boolean redisRequired;
 
-  LimiterHealth(RedisHealth redis, FallbackCounts counts, boolean redisRequired) {
+  LimiterHealth(RedisHealth redis, List<EndpointPart> parts, boolean redisRequired) {
     this.redis = redis;
-    this.counts = counts;
+    this.parts = parts;
     this.redisRequired = redisRequired;
   }
 
@@ -78,7 +78,7 @@ final class LimiterHealth implements HealthIndicator {
     nodes.forEach(node -> byName.put(node.name(), details(node)));
     Map<String, Object> details = new LinkedHashMap<>();
     details.put("redis", byName);
-    details.put("fallbacks", fallbacks());
+    parts.forEach(part -> part.health(details));
     if (!redis.warnings().isEmpty()) {
       details.put("warnings", redis.warnings());
     }
@@ -99,15 +99,6 @@ final class LimiterHealth implements HealthIndicator {
     return details;
   }
 
-  /** The number of decisions by fallbacks since the start, by reason. */
-  private Map<FailureReason, Long> fallbacks() {
-    Map<FailureReason, Long> fallbacks = new LinkedHashMap<>();
-    for (FailureReason reason : FailureReason.values()) {
-      fallbacks.put(reason, counts.of(reason));
-    }
-    return fallbacks;
-  }
-
   /**
    * Provides the limiter's health indicator. It replaces that of micronaut-redis if only the
    * limiter uses Redis; otherwise both are present.
@@ -119,14 +110,14 @@ final class LimiterHealth implements HealthIndicator {
     @Singleton
     @Replaces(RedisHealthIndicator.class)
     @Requires(condition = RedisUsers.None.class)
-    LimiterHealth inPlace(RedisHealth redis, FallbackCounts counts, HealthConfiguration health) {
-      return new LimiterHealth(redis, counts, health.required());
+    LimiterHealth inPlace(RedisHealth redis, List<EndpointPart> parts, HealthConfiguration health) {
+      return new LimiterHealth(redis, parts, health.required());
     }
 
     @Singleton
     @Requires(condition = RedisUsers.Some.class)
-    LimiterHealth beside(RedisHealth redis, FallbackCounts counts, HealthConfiguration health) {
-      return new LimiterHealth(redis, counts, health.required());
+    LimiterHealth beside(RedisHealth redis, List<EndpointPart> parts, HealthConfiguration health) {
+      return new LimiterHealth(redis, parts, health.required());
     }
   }
 

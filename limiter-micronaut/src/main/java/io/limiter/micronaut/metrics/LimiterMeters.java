@@ -7,19 +7,17 @@ import io.limiter.core.Outcome;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import io.limiter.core.lease.LeaseUnits;
 import io.limiter.core.redis.RedisHealth.NodeListener;
-import io.limiter.core.resilience.FallbackCounts;
-import io.limiter.core.resilience.FallbackStore.StoreListener;
 import io.limiter.core.rule.Rule;
+import io.limiter.core.store.StoreListener;
 import io.limiter.micronaut.call.AdmissionControl;
 import io.limiter.micronaut.call.AdmissionControl.VerdictListener;
 import io.limiter.micronaut.call.ArrivingCall;
-import io.limiter.micronaut.call.CallsInFlight;
 import io.limiter.micronaut.call.LimitWarnings.Warning;
 import io.limiter.micronaut.call.LimitWarnings.WarningListener;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
-import io.limiter.micronaut.event.EventPublisher;
+import io.limiter.micronaut.plan.EndpointPart;
+import io.limiter.micronaut.plan.EndpointPart.Meters;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.plan.PolicyPlan;
@@ -46,12 +44,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
-import java.util.function.IntSupplier;
-import java.util.function.Supplier;
-import java.util.function.ToLongFunction;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -106,12 +101,6 @@ final class LimiterMeters
   /** The meters that read beans of this application; they end with it, the counts stay. */
   private final Queue<Meter> states = new ConcurrentLinkedQueue<>();
 
-  /** Null without a deny cache. */
-  private volatile @Nullable IntSupplier cachedDenials;
-
-  /** By the limit key; null without Redis. */
-  private volatile @Nullable Supplier<Map<String, LeaseUnits>> leasedUnits;
-
   /** Null until the application has started, and after its end. */
   private volatile @Nullable MeterRegistry registry;
 
@@ -122,7 +111,7 @@ final class LimiterMeters
   @Override
   public void onApplicationEvent(StartupEvent started) {
     MeterRegistry found = beans.getBean(MeterRegistry.class);
-    addStates(found);
+    addStates(new States(found, states));
     registry = found;
     breakers.forEach((node, open) -> addBreaker(found, node, open));
   }
@@ -137,95 +126,65 @@ final class LimiterMeters
     }
   }
 
-  private void addStates(MeterRegistry meters) {
+  private void addStates(Meters meters) {
     AdmissionControl calls = beans.getBean(AdmissionControl.class);
-    gauge(meters, "limiter.waiting", "Calls that wait for their turn", calls::waiting);
-    CallsInFlight permits = beans.getBean(CallsInFlight.class);
-    gauge(meters, "limiter.in.flight", "Calls that hold concurrency permits", permits::count);
-    IntSupplier denials = cachedDenials;
-    if (denials != null) {
-      gauge(meters, "limiter.deny.cache", "Entries of the deny cache", denials::getAsInt);
-    }
-    Supplier<Map<String, LeaseUnits>> units = leasedUnits;
-    if (units != null) {
-      leased(meters, "granted", units, LeaseUnits::granted);
-      leased(meters, "spent", units, LeaseUnits::spent);
-      leased(meters, "returned", units, LeaseUnits::returned);
-      leased(meters, "expired", units, LeaseUnits::expired);
-    }
+    meters.gauge("limiter.waiting", "Calls that wait for their turn", calls::waiting);
     beans
         .findBean(SettingsShare.class)
         .filter(SettingsShare::isShared)
         .ifPresent(share -> addShared(meters, share));
-    states.add(
-        FunctionCounter.builder(
-                "limiter.events.dropped",
-                beans.getBean(EventPublisher.class),
-                EventPublisher::dropped)
-            .description("Events that were dropped because listeners were too slow")
-            .register(meters));
-    states.add(
-        FunctionCounter.builder(
-                "limiter.result.cost.clamped",
-                beans.getBean(PlanRegistry.Source.class).parts().clampedCosts(),
-                LongAdder::sum)
-            .description("Results and items whose actual cost was out of range")
-            .register(meters));
-    FallbackCounts counts = beans.getBean(FallbackCounts.class);
-    for (FailureReason reason : FailureReason.values()) {
-      states.add(
-          FunctionCounter.builder("limiter.fallback", counts, known -> known.of(reason))
-              .tag("reason", TagValues.of(reason))
-              .description("Decisions of the fallback")
-              .register(meters));
-    }
-    states.add(
-        FunctionCounter.builder(
-                "limiter.process.late", counts, known -> known.of(FailureReason.PROCESS_LATE))
-            .description("Decisions that failed because this process was late, not the store")
-            .register(meters));
+    meters.count(
+        "limiter.result.cost.clamped",
+        "Results and items whose actual cost was out of range",
+        beans.getBean(PlanRegistry.Source.class).parts().clampedCosts()::sum);
+    beans.getBeansOfType(EndpointPart.class).forEach(part -> part.meters(meters));
   }
 
-  private void addShared(MeterRegistry meters, SettingsShare share) {
-    gauge(
-        meters,
+  private static void addShared(Meters meters, SettingsShare share) {
+    meters.gauge(
         "limiter.shared.settings.version",
         "The version of the shared settings in use, 0 if there are none",
         () -> share.status().version().orElse(0));
-    gauge(
-        meters,
+    meters.gauge(
         "limiter.shared.settings.problem",
         "1 while the shared settings cannot be read or used, else 0",
         () -> share.status().problem().isPresent() ? 1 : 0);
   }
 
-  private void gauge(
-      MeterRegistry meters, String name, String description, Supplier<Number> value) {
-    states.add(Gauge.builder(name, value).description(description).register(meters));
-  }
+  /**
+   * Adds meters that read beans of this application.
+   *
+   * @param added ends them with it, and is their strong reference
+   */
+  private record States(MeterRegistry registry, Queue<Meter> added) implements Meters {
 
-  private void leased(
-      MeterRegistry meters,
-      String state,
-      Supplier<Map<String, LeaseUnits>> units,
-      ToLongFunction<LeaseUnits> count) {
-    states.add(
-        FunctionCounter.builder(
-                "limiter.lease.units",
-                units,
-                all -> all.get().values().stream().mapToLong(count).sum())
-            .tag("state", state)
-            .description("Units of leases: granted by Redis, then spent, returned or expired")
-            .register(meters));
+    @Override
+    public void gauge(String name, String description, LongSupplier now, String... tags) {
+      added.add(
+          Gauge.builder(name, now::getAsLong)
+              .tags(tags)
+              .description(description)
+              .register(registry));
+    }
+
+    @Override
+    public void count(String name, String description, LongSupplier now, String... tags) {
+      added.add(
+          FunctionCounter.builder(name, added, any -> now.getAsLong())
+              .tags(tags)
+              .description(description)
+              .register(registry));
+    }
   }
 
   private void addBreaker(MeterRegistry meters, String node, BooleanSupplier isLost) {
-    states.add(
-        Gauge.builder("limiter.breaker", () -> isLost.getAsBoolean() ? 1 : 0)
-            .tag("node", node)
-            .description(
-                "1 while a Redis node is lost: its breaker is open, or it has no connection; else 0")
-            .register(meters));
+    new States(meters, states)
+        .gauge(
+            "limiter.breaker",
+            "1 while a Redis node is lost: its breaker is open, or it has no connection; else 0",
+            () -> isLost.getAsBoolean() ? 1 : 0,
+            "node",
+            node);
   }
 
   @Override
@@ -261,16 +220,6 @@ final class LimiterMeters
       store.set(index, timer);
     }
     timer.record(nanos, TimeUnit.NANOSECONDS);
-  }
-
-  @Override
-  public void leased(Supplier<Map<String, LeaseUnits>> units) {
-    leasedUnits = units;
-  }
-
-  @Override
-  public void cached(IntSupplier entries) {
-    cachedDenials = entries;
   }
 
   @Override

@@ -8,7 +8,6 @@ import io.limiter.core.redis.RedisHealth.NodeListener;
 import io.limiter.core.redis.RedisScripts;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.resilience.FallbackCounts;
 import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.context.annotation.Bean;
@@ -63,16 +62,15 @@ public final class LimitStoreFactory {
   @Singleton
   @Bean(preDestroy = "close")
   @Requires(beans = ConnectionSource.class)
-  LimitStore redis(
-      StoreChain chain,
-      RedisStoreHolder store,
-      ConnectionSource connections,
-      RedisConfiguration redis) {
-    return chain.overRedis(store.store(), connections.firstAttempt(), redis.warmUp());
+  LimitStore redis(StoreChain chain, RedisStoreHolder redis) {
+    return chain.overRedis(redis.store());
   }
 
+  /**
+   * A memory store, which is not closed with its context: the server still serves for a moment, and
+   * its pending calls must be decided. The store holds no resources except memory.
+   */
   @Singleton
-  @Bean(preDestroy = "close")
   @Requires(missingBeans = ConnectionSource.class)
   LimitStore memory(StoreChain chain, RedisConfiguration redis, Environment environment) {
     if (redis.enabled()) {
@@ -125,12 +123,6 @@ public final class LimitStoreFactory {
                 .formatted(uri));
       }
     }
-  }
-
-  /** Reports how often a fallback decided. */
-  @Singleton
-  FallbackCounts fallbackCounts() {
-    return new FallbackCounts();
   }
 
   @Singleton

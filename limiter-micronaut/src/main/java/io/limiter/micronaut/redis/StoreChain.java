@@ -1,106 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
-import io.limiter.core.lease.LeaseStore;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.resilience.DenyCache;
-import io.limiter.core.resilience.Fallback;
-import io.limiter.core.resilience.FallbackCounts;
-import io.limiter.core.resilience.FallbackStore;
-import io.limiter.core.resilience.FallbackStore.StoreListener;
-import io.limiter.core.resilience.ShareStore;
-import io.limiter.core.store.DelegatingStore;
+import io.limiter.core.memory.ShareStore;
 import io.limiter.core.store.LimitStore;
-import io.limiter.micronaut.config.LimiterConfiguration;
-import io.limiter.micronaut.config.LimiterConfiguration.DenyCacheConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.MemoryConfiguration;
-import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.micronaut.context.BeanContext;
+import io.micronaut.context.event.BeanCreatedEvent;
+import io.micronaut.context.event.BeanCreatedEventListener;
+import io.micronaut.core.annotation.Internal;
 import jakarta.inject.Singleton;
-import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletionStage;
-import org.slf4j.LoggerFactory;
-import org.slf4j.helpers.NOPLogger;
+import java.util.function.BiFunction;
 
 /**
- * Composes the stores that decide calls, each in front of the next: deny cache → leases → fallback
- * → Redis, or memory. A module puts a store in front of all of them, or of one that replaces them,
- * by a {@link io.micronaut.context.event.BeanCreatedEventListener} of the {@link LimitStore}.
+ * Composes the stores that decide calls: the {@linkplain StoreLayer layers}, each in front of the
+ * next, then Redis, or memory. Those for any store also stand in front of one that replaces them.
  */
+@Internal
 @Singleton
-record StoreChain(
-    LimiterConfiguration limiter,
-    MemoryConfiguration memory,
-    PoliciesConfiguration policies,
-    DenyCacheConfiguration denials,
-    FallbackCounts counts,
-    List<StoreListener> listeners) {
+public final class StoreChain implements BeanCreatedEventListener<LimitStore> {
 
-  /**
-   * @param firstAttempt calls wait for its end, at most for {@code longest}
-   */
-  LimitStore overRedis(LimitStore redis, CompletionStage<?> firstAttempt, Duration longest) {
-    LeaseStore leases =
-        new LeaseStore(
-            new FallbackStore(
-                    redis,
-                    inMemory(),
-                    policies.fallbacks(limiter.fallback()),
-                    counts,
-                    memory.maxSubjects(),
-                    System::nanoTime,
-                    listeners,
-                    LoggerFactory.getLogger(FallbackStore.class))
-                .whileConnecting(firstAttempt, longest));
-    listeners.forEach(listener -> listener.leased(leases::units));
-    return cached(leases, listeners);
+  private final BeanContext context; // a listener is created before what the layers need
+
+  StoreChain(BeanContext context) {
+    this.context = context;
+  }
+
+  @Override
+  public LimitStore onCreated(BeanCreatedEvent<LimitStore> created) {
+    return with(true, StoreLayer::around, created.getBean());
+  }
+
+  LimitStore overRedis(LimitStore redis) {
+    return with(false, StoreLayer::around, redis);
   }
 
   /**
    * Creates a separate chain for the warm-up, with its own caches and counters and without a log.
    */
   LimitStore forWarmUp(LimitStore redis) {
-    return cached(
-        new FallbackStore(
-            redis,
-            new MemoryStore(),
-            policy -> Fallback.LOCAL,
-            new FallbackCounts(),
-            memory.maxSubjects(),
-            System::nanoTime,
-            List.of(),
-            NOPLogger.NOP_LOGGER),
-        List.of());
+    return with(false, StoreLayer::forWarmUp, redis);
   }
 
-  private LimitStore cached(LimitStore store, List<StoreListener> cacheListeners) {
-    if (!denials.enabled()) {
-      return store;
+  private LimitStore with(
+      boolean any, BiFunction<StoreLayer, LimitStore, LimitStore> around, LimitStore last) {
+    List<StoreLayer> layers = List.copyOf(context.getBeansOfType(StoreLayer.class)); // in order
+    LimitStore store = last;
+    for (int l = layers.size() - 1; l >= 0; l--) {
+      if (layers.get(l).isForAny() == any) {
+        store = around.apply(layers.get(l), store);
+      }
     }
-    DenyCache cache =
-        new DenyCache(store, policies::denyCache, denials.maxSize(), denials.maxAge());
-    cacheListeners.forEach(listener -> listener.cached(cache::remembered));
-    return cache;
+    return store;
   }
 
-  /** The store that decides without Redis, and the fallback. */
-  LimitStore inMemory() {
+  /** Creates a store that decides without Redis, or as the fallback. */
+  public LimitStore inMemory() {
+    MemoryConfiguration memory = context.getBean(MemoryConfiguration.class);
     LimitStore store = new MemoryStore(memory.maxSubjects());
-    return new UnclosedStore(
-        memory.instances() == 1 ? store : new ShareStore(store, memory.instances()));
-  }
-
-  /**
-   * A memory store that is not closed with its context: the server still serves for a moment, and
-   * its pending calls must be decided. The store holds no resources except memory.
-   */
-  private static final class UnclosedStore extends DelegatingStore {
-
-    UnclosedStore(LimitStore memory) {
-      super(memory);
-    }
-
-    @Override
-    public void close() {}
+    return memory.instances() == 1 ? store : new ShareStore(store, memory.instances());
   }
 }

@@ -9,7 +9,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.outage.FallbackStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.micronaut.annotation.RateLimiter;

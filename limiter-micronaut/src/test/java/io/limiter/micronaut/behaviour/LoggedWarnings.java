@@ -23,7 +23,7 @@ public final class LoggedWarnings implements AutoCloseable {
   /** They say that Redis is away, each once in a while: so it shall be. */
   private static final List<String> EXPECTED =
       List.of(
-          "io.limiter.core.resilience.FallbackStore",
+          "io.limiter.core.outage.FallbackStore",
           "io.limiter.core.redis.Breaker",
           "io.limiter.core.redis.connection.SilenceWatch");
 

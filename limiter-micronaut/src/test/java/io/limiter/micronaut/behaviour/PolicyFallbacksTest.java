@@ -7,14 +7,14 @@ import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
+import io.limiter.core.Fallback;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.resilience.Fallback;
-import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.outage.FallbackCounts;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateLimiter;

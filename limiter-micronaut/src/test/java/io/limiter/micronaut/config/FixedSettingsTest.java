@@ -86,9 +86,8 @@ class FixedSettingsTest {
   void switchesAreReadInAnyCase() {
     try (ApplicationContext context =
         ApplicationContext.run(
-            Map.of("limiter.deny-cache.enabled", "No", "limiter.health.required", "ON"))) {
-      assertThat(context.getBean(LimiterConfiguration.DenyCacheConfiguration.class).enabled())
-          .isFalse();
+            Map.of("limiter.gate.enabled", "No", "limiter.health.required", "ON"))) {
+      assertThat(context.getBean(LimiterConfiguration.GateConfiguration.class).enabled()).isFalse();
       assertThat(context.getBean(LimiterConfiguration.HealthConfiguration.class).required())
           .isTrue();
     }

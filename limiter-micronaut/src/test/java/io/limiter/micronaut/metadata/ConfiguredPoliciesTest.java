@@ -3,9 +3,9 @@ package io.limiter.micronaut.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.Fallback;
 import io.limiter.core.Policy;
 import io.limiter.core.redis.RedisSettings;
-import io.limiter.core.resilience.Fallback;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.annotation.RateLimiter;

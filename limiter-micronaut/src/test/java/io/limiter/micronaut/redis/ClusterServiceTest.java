@@ -4,8 +4,8 @@ package io.limiter.micronaut.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.limiter.core.resilience.Fallback;
-import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.Fallback;
+import io.limiter.core.outage.FallbackCounts;
 import io.limiter.core.testing.ClusterGroup;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;

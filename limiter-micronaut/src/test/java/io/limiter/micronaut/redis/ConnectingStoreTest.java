@@ -10,7 +10,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.resilience.FallbackStore;
+import io.limiter.core.outage.FallbackStore;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.testing.RedisFixture;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.DecidedBy;
+import io.limiter.core.Fallback;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
@@ -12,8 +13,7 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.resilience.Fallback;
-import io.limiter.core.resilience.FallbackCounts;
+import io.limiter.core.outage.FallbackCounts;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core.denycache;
 
 import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.SECOND;
@@ -19,6 +19,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.outage.FallbackStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import java.time.Duration;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -11,7 +11,6 @@ import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core.outage;
 
 import io.limiter.core.FailureReason;
+import io.limiter.core.Fallback;
 import java.util.Arrays;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;

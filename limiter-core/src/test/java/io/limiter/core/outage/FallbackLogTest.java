@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core.outage;
 
 import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.call;
@@ -7,6 +7,7 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.FailureReason;
+import io.limiter.core.Fallback;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;

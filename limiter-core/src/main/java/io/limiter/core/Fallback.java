@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core;
 
 /** What decides while the store does not answer. */
 public enum Fallback {

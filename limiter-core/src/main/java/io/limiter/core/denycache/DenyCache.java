@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core.denycache;
 
 import io.limiter.core.Charge;
 import io.limiter.core.DecidedBy;
@@ -128,7 +128,7 @@ public final class DenyCache extends DelegatingStore {
         && !known.asksAgain(nowNanos, maxAgeNanos)) {
       return CompletableFuture.completedFuture(known.verdict(request, nowNanos));
     }
-    return FallbackStore.ask(store, request, Mode.ACQUIRE)
+    return ask(request, Mode.ACQUIRE)
         .whenComplete(
             (verdict, failure) ->
                 found(

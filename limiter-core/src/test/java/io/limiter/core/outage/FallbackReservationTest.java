@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core.outage;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Completion;
+import io.limiter.core.Fallback;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Policy;
 import io.limiter.core.Reservation;
@@ -11,7 +12,7 @@ import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.resilience.FallbackLogTest.StoreThatGoesAway;
+import io.limiter.core.outage.FallbackLogTest.StoreThatGoesAway;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core.memory;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core.outage;
 
 import static io.limiter.core.StoreHarness.HOUR;
 import static io.limiter.core.StoreHarness.rule;
@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.limiter.core.Charge;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
+import io.limiter.core.Fallback;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
@@ -255,12 +256,13 @@ class FallbackStoreTest {
   }
 
   @Test
-  void closingClosesBothWhateverHappens() {
-    first.thrown = new IllegalStateException("stuck");
+  void onceClosedTheLocalStoreStillDecides() {
+    store.close();
 
-    assertThatThrownBy(store::close).hasMessage("stuck");
+    first.failure = new StoreException(FailureReason.DISCONNECTED, "closed", null);
     assertThat(first.closed).isTrue();
-    assertThat(second.closed).isTrue();
+    assertThat(second.closed).isFalse();
+    assertThat(outcome(CALL)).isEqualTo(Outcome.ALLOWED);
   }
 
   @Test

@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core.outage;
 
 import io.limiter.core.FailureReason;
+import io.limiter.core.Fallback;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import io.limiter.core.lease.LeaseUnits;
-import io.limiter.core.resilience.KnownCall.UnreportedReservation;
+import io.limiter.core.outage.KnownCall.UnreportedReservation;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.core.store.StoreListener;
 import io.limiter.core.util.LogThrottle;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +33,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Asks the fallback of the request's policy when the store fails. Its verdicts are {@linkplain
  * io.limiter.core.DecidedBy#FALLBACK decided by the fallback} and give the reason. A reservation
- * addresses the store that decided.
+ * addresses the store that decided. Closing it closes the store alone: the local store, which holds
+ * nothing but memory, decides the calls that are under way.
  *
  * <p>The local store continues from what this instance knows: the store's last verdict on each
  * subject (also from a reply that arrived too late for its call), the calls that are on their way
@@ -161,7 +161,7 @@ public final class FallbackStore extends DelegatingStore {
   private CompletionStage<Verdict> decideNow(LimitRequest request, Mode mode) {
     Fallback fallback = fallbacks.apply(request.policy());
     KnownCall call = known(request, fallback);
-    return ask(store, call.asked(), mode)
+    return ask(call.asked(), mode)
         .handle(
             (verdict, failure) -> {
               if (failure != null) {
@@ -198,20 +198,6 @@ public final class FallbackStore extends DelegatingStore {
             call.unanswered();
           }
         });
-  }
-
-  /** Asks a store, which may throw, or return no stage, in place of a stage that fails. */
-  static CompletionStage<Verdict> ask(LimitStore store, LimitRequest asked, Mode mode) {
-    try {
-      CompletionStage<Verdict> verdict = store.decide(asked, mode);
-      if (verdict == null) {
-        throw new IllegalStateException(
-            "%s returned null: let decide() return a stage".formatted(store.getClass().getName()));
-      }
-      return verdict;
-    } catch (Throwable thrown) {
-      return CompletableFuture.failedFuture(thrown);
-    }
   }
 
   private void report(KnownCall call, @Nullable FailureReason failure) {
@@ -325,42 +311,5 @@ public final class FallbackStore extends DelegatingStore {
     return failure instanceof CompletionException && failure.getCause() != null
         ? failure.getCause()
         : failure;
-  }
-
-  @Override
-  public void close() {
-    try (local) {
-      store.close();
-    }
-  }
-
-  /**
-   * Receives the events of a store. Runs on threads of the store, event loops among them: it must
-   * not block or throw.
-   */
-  @FunctionalInterface
-  public interface StoreListener {
-
-    /**
-     * The store has decided, or has failed.
-     *
-     * @param nanos the time from the call until then, in nanoseconds
-     * @param failure why the store did not decide; null if it did
-     */
-    void ended(long nanos, @Nullable FailureReason failure);
-
-    /**
-     * A deny cache was put in front of the store.
-     *
-     * @param entries the number of its entries now
-     */
-    default void cached(IntSupplier entries) {}
-
-    /**
-     * Leases were put in front of the store.
-     *
-     * @param units their units until now, by the limit key
-     */
-    default void leased(Supplier<Map<String, LeaseUnits>> units) {}
   }
 }

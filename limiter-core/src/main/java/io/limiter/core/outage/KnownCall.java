@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core.outage;
 
 import io.limiter.core.Charge;
 import io.limiter.core.Completion;
@@ -9,7 +9,7 @@ import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
-import io.limiter.core.resilience.KnownSubject.Admitted;
+import io.limiter.core.outage.KnownSubject.Admitted;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.LimitStore.KnownUse;
 import java.time.Duration;

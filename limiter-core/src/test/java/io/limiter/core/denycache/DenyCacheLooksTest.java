@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core.denycache;
 
 import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;

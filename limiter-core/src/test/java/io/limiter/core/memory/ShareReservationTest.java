@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core.memory;
 
 import static io.limiter.core.StoreHarness.MINUTE;
 import static io.limiter.core.StoreHarness.call;
@@ -14,7 +14,6 @@ import io.limiter.core.Outcome;
 import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
-import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;

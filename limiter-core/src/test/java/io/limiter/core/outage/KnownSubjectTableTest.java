@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.resilience;
+package io.limiter.core.outage;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -8,6 +8,7 @@ import io.limiter.core.Charge;
 import io.limiter.core.Completion;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
+import io.limiter.core.Fallback;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
@@ -16,6 +17,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.memory.ShareStore;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.FixedWindowRule;
