@@ -205,8 +205,8 @@ public record LimitRequest(
   /**
    * Units that the fallback took while the store was away. The store records them before it decides
    * the call that carries them, whether or not it admits that call. For authors of stores: a store
-   * records what it {@linkplain #take takes}, once, and reports what it {@linkplain #refused has
-   * not recorded}.
+   * records what it {@linkplain #markSent takes}, once, and reports what it {@linkplain #refused
+   * has not recorded}.
    */
   public static final class PastCharge {
 
@@ -251,13 +251,13 @@ public record LimitRequest(
     }
 
     /** Returns true once. From then on the units count as recorded, even if the report is lost. */
-    public boolean take() {
+    public boolean markSent() {
       return taken.compareAndSet(false, true);
     }
 
     /**
      * The units are certain not to be recorded, so that another call may carry them. Not for a
-     * report whose outcome is unknown. Only who has {@linkplain #take taken} them calls this.
+     * report whose outcome is unknown. Only who has {@linkplain #markSent taken} them calls this.
      */
     public void refused() {
       if (returned.compareAndSet(false, true)) {

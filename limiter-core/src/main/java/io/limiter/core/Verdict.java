@@ -30,8 +30,8 @@ public final class Verdict {
   private final Outcome outcome;
 
   /**
-   * {@link LazyRules} until they are read, then {@link Known}: several threads may compute equal
-   * ones. A response reads them ten times, and a test for a final class is cheap.
+   * {@link LazyRules} until they are read, then {@link FixedRules}: several threads may compute
+   * equal ones. A response reads them ten times, and a test for a final class is cheap.
    */
   private Object content;
 
@@ -55,7 +55,7 @@ public final class Verdict {
   }
 
   /** The verdicts of the rules and of the duplicate guard. */
-  private record Known(List<RuleVerdict> rules, Optional<RuleVerdict> duplicate) {}
+  private record FixedRules(List<RuleVerdict> rules, Optional<RuleVerdict> duplicate) {}
 
   /** Who decided, and the parts that most verdicts lack. */
   private record Extras(
@@ -145,13 +145,13 @@ public final class Verdict {
     return known().duplicate;
   }
 
-  private Known known() {
+  private FixedRules known() {
     Object current = content;
-    if (current instanceof Known known) {
+    if (current instanceof FixedRules known) {
       return known;
     }
     LazyRules lazy = (LazyRules) current;
-    Known known = new Known(lazy.rules(), lazy.duplicate());
+    FixedRules known = new FixedRules(lazy.rules(), lazy.duplicate());
     content = known;
     return known;
   }
@@ -366,7 +366,7 @@ public final class Verdict {
     return new Verdict(
         both,
         later.outcome,
-        new Known(List.copyOf(all), later.duplicate()),
+        new FixedRules(List.copyOf(all), later.duplicate()),
         counts.extras,
         later.reservation,
         counts.decidedAtMicros);
@@ -521,7 +521,7 @@ public final class Verdict {
       return new Verdict(
           policy,
           outcome,
-          new Known(rules, duplicate),
+          new FixedRules(rules, duplicate),
           new Extras(decidedBy, ban, delay, reason, storeRetryAfter, Duration.ZERO),
           reservation,
           decidedAtMicros);

@@ -8,7 +8,7 @@ import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.HeadArguments;
 import io.limiter.micronaut.definition.ResultKind;
 import io.limiter.micronaut.plan.NamedBeans;
-import io.limiter.micronaut.plan.NamedBeans.FoundBean;
+import io.limiter.micronaut.plan.NamedBeans.BeanRef;
 import io.limiter.micronaut.plan.PathIndex;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -309,7 +309,7 @@ final class IdempotentRoutes
   }
 
   private SubjectSource named(RouteSettings route, String name) {
-    FoundBean<SubjectResolver> bean =
+    BeanRef<SubjectResolver> bean =
         named
             .named(SubjectResolver.class, name)
             .orElseThrow(

@@ -14,7 +14,7 @@ import io.limiter.micronaut.definition.CorrectableException;
 import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
-import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.limiter.micronaut.denial.DenialMessages;
 import io.limiter.micronaut.metadata.AnnotationReader;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -275,20 +275,20 @@ final class CompileTimeCheck {
     private final Map<String, Object> known = new HashMap<>();
 
     @Override
-    public <T> FoundBean<T> ofType(Written<AnnotationClassValue<?>> named, Class<T> type) {
+    public <T> BeanRef<T> ofType(Sourced<AnnotationClassValue<?>> named, Class<T> type) {
       return bean(type, named.value().getName());
     }
 
     @Override
-    public <T> Optional<FoundBean<T>> named(Class<T> type, String name) {
+    public <T> Optional<BeanRef<T>> named(Class<T> type, String name) {
       return Optional.of(bean(type, name));
     }
 
     @SuppressWarnings("unchecked") // a proxy of the type
-    private <T> FoundBean<T> bean(Class<T> type, String name) {
+    private <T> BeanRef<T> bean(Class<T> type, String name) {
       T object =
           type.cast(known.computeIfAbsent(type.getName() + ' ' + name, any -> standIn(type)));
-      return new FoundBean<>(name, (Class<? extends T>) object.getClass(), true, () -> object);
+      return new BeanRef<>(name, (Class<? extends T>) object.getClass(), true, () -> object);
     }
 
     /** Classes of two class loaders are two classes. */

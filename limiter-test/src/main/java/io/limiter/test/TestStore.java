@@ -9,7 +9,7 @@ import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.LimitStore.KnownUse;
+import io.limiter.core.store.LimitStore.SeenUse;
 import io.limiter.core.store.Mode;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -111,7 +111,7 @@ abstract sealed class TestStore extends DelegatingStore {
     }
 
     @Override
-    public void adopt(Charge charge, KnownUse known) {
+    public void adopt(Charge charge, SeenUse known) {
       memory.adopt(charge, known);
     }
 

@@ -139,7 +139,7 @@ final class MemoryDecision extends Decision implements StripedState.Action {
   public long at(long clockMicros) {
     for (int p = 0; p < request().past().size(); p++) {
       PastCharge past = request().past().get(p);
-      if (past.take()) {
+      if (past.markSent()) {
         record(past, clockMicros);
       }
     }

@@ -15,9 +15,9 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cell;
 import io.limiter.core.state.Cells;
 import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.LimitStore.KnownUse;
-import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
-import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
+import io.limiter.core.store.LimitStore.SeenUse;
+import io.limiter.core.store.LimitStore.SeenUse.PastUnits;
+import io.limiter.core.store.LimitStore.SeenUse.RuleUse;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
@@ -120,7 +120,7 @@ public final class MemoryStore implements LimitStore {
 
   /** Does nothing if there is no room for the key. */
   @Override
-  public void adopt(Charge charge, KnownUse known) {
+  public void adopt(Charge charge, SeenUse known) {
     Stripe subjects = stripes.of(charge.key());
     var unused =
         stripes.locked(
@@ -229,7 +229,7 @@ public final class MemoryStore implements LimitStore {
    */
   static final class AdoptedState {
 
-    private final KnownUse known;
+    private final SeenUse known;
     private final long clockMicros;
     private final long decidedMicros;
     private final RuleStack stack;
@@ -238,7 +238,7 @@ public final class MemoryStore implements LimitStore {
     /** The time of the last write; {@link Long#MIN_VALUE} if there is none. */
     private long newestMicros;
 
-    private AdoptedState(Charge charge, KnownUse known, long clockMicros) {
+    private AdoptedState(Charge charge, SeenUse known, long clockMicros) {
       this.known = known;
       this.clockMicros = clockMicros;
       this.decidedMicros = clockMicros - known.ageMicros();
@@ -248,7 +248,7 @@ public final class MemoryStore implements LimitStore {
     }
 
     /** Fills a log without units. Returns false if nothing is used. */
-    static boolean fill(UnitLog log, Charge charge, KnownUse known, long clockMicros) {
+    static boolean fill(UnitLog log, Charge charge, SeenUse known, long clockMicros) {
       return new AdoptedState(charge, known, clockMicros).fill(log);
     }
 

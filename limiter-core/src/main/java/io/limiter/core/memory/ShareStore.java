@@ -9,8 +9,8 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.LimitStore.KnownUse;
-import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
+import io.limiter.core.store.LimitStore.SeenUse;
+import io.limiter.core.store.LimitStore.SeenUse.RuleUse;
 import io.limiter.core.store.Mode;
 import io.limiter.core.util.BoundedCache;
 import java.util.ArrayList;
@@ -94,7 +94,7 @@ public final class ShareStore extends DelegatingStore {
    * admit its whole share, so all of them never admit more than count + instances × share.
    */
   @Override
-  public void adopt(Charge undivided, KnownUse known) {
+  public void adopt(Charge undivided, SeenUse known) {
     List<RuleUse> uses =
         known.rules().stream()
             .map(

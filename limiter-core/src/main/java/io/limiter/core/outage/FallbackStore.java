@@ -9,7 +9,7 @@ import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
-import io.limiter.core.outage.KnownCall.UnreportedReservation;
+import io.limiter.core.outage.ContinuedCall.UnreportedReservation;
 import io.limiter.core.store.DelegatingStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
@@ -65,7 +65,7 @@ public final class FallbackStore extends DelegatingStore {
   private final Function<Policy, Fallback> fallbacks;
   private final FallbackCounts counts;
   private final LongSupplier nanos;
-  private final KnownSubjectTable known;
+  private final LastSeenTable known;
   private final Logger log;
   private final LogThrottle failures;
   private final LogThrottle lateness;
@@ -117,7 +117,7 @@ public final class FallbackStore extends DelegatingStore {
     this.fallbacks = fallbacks;
     this.counts = counts;
     this.nanos = nanos;
-    this.known = new KnownSubjectTable(maxKnown, nanos);
+    this.known = new LastSeenTable(maxKnown, nanos);
     this.listeners = List.copyOf(listeners);
     this.log = log;
     this.failures = new LogThrottle(nanos);
@@ -160,7 +160,7 @@ public final class FallbackStore extends DelegatingStore {
 
   private CompletionStage<Verdict> decideNow(LimitRequest request, Mode mode) {
     Fallback fallback = fallbacks.apply(request.policy());
-    KnownCall call = known(request, fallback);
+    ContinuedCall call = known(request, fallback);
     return ask(call.asked(), mode)
         .handle(
             (verdict, failure) -> {
@@ -176,14 +176,14 @@ public final class FallbackStore extends DelegatingStore {
             });
   }
 
-  private KnownCall known(LimitRequest request, Fallback fallback) {
+  private ContinuedCall known(LimitRequest request, Fallback fallback) {
     return fallback == Fallback.LOCAL ? known.call(request) : known.uncounted(request);
   }
 
   /** Remembers the units of a lease as those of a call; the fallback grants none. */
   @Override
   public CompletionStage<Grant> lease(LimitRequest units, Duration time) {
-    KnownCall call = known(units, fallbacks.apply(units.policy()));
+    ContinuedCall call = known(units, fallbacks.apply(units.policy()));
     CompletionStage<Grant> granted;
     try {
       granted = Objects.requireNonNull(store.lease(call.asked(), time), "a stage");
@@ -200,7 +200,7 @@ public final class FallbackStore extends DelegatingStore {
         });
   }
 
-  private void report(KnownCall call, @Nullable FailureReason failure) {
+  private void report(ContinuedCall call, @Nullable FailureReason failure) {
     if (!listeners.isEmpty()) {
       long took = nanos.getAsLong() - call.askedNanos();
       for (StoreListener listener : listeners) {
@@ -237,7 +237,7 @@ public final class FallbackStore extends DelegatingStore {
   }
 
   /** Decides a call that the store has not decided, or not in time. */
-  private Verdict decide(Fallback fallback, KnownCall call, Mode mode, Throwable failure) {
+  private Verdict decide(Fallback fallback, ContinuedCall call, Mode mode, Throwable failure) {
     call.unanswered();
     if (!(failure instanceof StoreException why)) {
       throw new CompletionException(failure);
@@ -255,7 +255,7 @@ public final class FallbackStore extends DelegatingStore {
     return verdict.fromFallback(why);
   }
 
-  private Verdict decideLocally(KnownCall call, Mode mode, StoreException why) {
+  private Verdict decideLocally(ContinuedCall call, Mode mode, StoreException why) {
     CompletableFuture<Verdict> stage = local.decide(call.request(), mode).toCompletableFuture();
     if (!stage.isDone()) {
       throw new IllegalStateException(

@@ -48,7 +48,7 @@ public abstract class DelegatingStore implements LimitStore {
   }
 
   @Override
-  public void adopt(Charge charge, KnownUse known) {
+  public void adopt(Charge charge, SeenUse known) {
     store.adopt(charge, known);
   }
 

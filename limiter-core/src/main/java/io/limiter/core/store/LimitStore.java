@@ -43,7 +43,7 @@ public interface LimitStore extends AutoCloseable {
    * elsewhere. For stores that decide in place of another one; other stores need not implement it.
    * Must not block.
    */
-  default void adopt(Charge charge, KnownUse known) {}
+  default void adopt(Charge charge, SeenUse known) {}
 
   /**
    * Takes units of one subject in advance, to be spent within a time without asking this store. The
@@ -110,9 +110,9 @@ public interface LimitStore extends AutoCloseable {
    *     banned
    * @param since units taken since then, oldest first
    */
-  record KnownUse(long ageMicros, List<RuleUse> rules, long bannedMicros, List<PastUnits> since) {
+  record SeenUse(long ageMicros, List<RuleUse> rules, long bannedMicros, List<PastUnits> since) {
 
-    public KnownUse {
+    public SeenUse {
       rules = List.copyOf(rules);
       since = List.copyOf(since);
     }
@@ -137,8 +137,8 @@ public interface LimitStore extends AutoCloseable {
     public record PastUnits(long ageMicros, long units) {}
 
     /** Returns this knowledge with other values for the rules. */
-    public KnownUse withRules(List<RuleUse> other) {
-      return new KnownUse(ageMicros, other, bannedMicros, since);
+    public SeenUse withRules(List<RuleUse> other) {
+      return new SeenUse(ageMicros, other, bannedMicros, since);
     }
   }
 }

@@ -19,9 +19,9 @@ import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
-import io.limiter.core.store.LimitStore.KnownUse;
-import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
-import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
+import io.limiter.core.store.LimitStore.SeenUse;
+import io.limiter.core.store.LimitStore.SeenUse.PastUnits;
+import io.limiter.core.store.LimitStore.SeenUse.RuleUse;
 import io.limiter.core.store.Mode;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
@@ -50,7 +50,7 @@ class AdoptedStateTest {
     return new RuleUse(remaining, returning, returns * S, resets * S);
   }
 
-  private void adopt(LimitRequest call, KnownUse known) {
+  private void adopt(LimitRequest call, SeenUse known) {
     store.adopt(call.charge(0), known);
   }
 
@@ -85,7 +85,7 @@ class AdoptedStateTest {
     LimitRequest call = call(rule(20, HOUR), rule(10, MINUTE));
     adopt(
         call,
-        new KnownUse(
+        new SeenUse(
             5 * S,
             List.of(use(12, 1, 1_800, 3_590), use(4, 2, 20, 50)),
             0,
@@ -100,8 +100,7 @@ class AdoptedStateTest {
   @Test
   void aWindowThatCountsNoMoreAddsNothing() {
     LimitRequest call = call(rule(10, MINUTE), rule(20, HOUR));
-    adopt(
-        call, new KnownUse(0, List.of(use(7, 1, 60, 60), use(17, 1, 3_600, 3_600)), 0, List.of()));
+    adopt(call, new SeenUse(0, List.of(use(7, 1, 60, 60), use(17, 1, 3_600, 3_600)), 0, List.of()));
 
     assertThat(peek(call).rules()).extracting(RuleVerdict::remaining).containsExactly(7L, 17L);
   }
@@ -123,7 +122,7 @@ class AdoptedStateTest {
   @MethodSource("windows")
   void aWindowEndsAsTheVerdictSays(FixedWindowRule rule, long resets, long ends) {
     LimitRequest call = call(rule);
-    adopt(call, new KnownUse(0, List.of(use(7, 1, resets, resets)), 0, List.of()));
+    adopt(call, new SeenUse(0, List.of(use(7, 1, resets, resets)), 0, List.of()));
     micros = START + ends * S - 1;
     assertThat(peek(call).rules().get(0).remaining()).isEqualTo(7);
     micros++;
@@ -136,7 +135,7 @@ class AdoptedStateTest {
     LimitRequest call = call(TokenBucketRule.of(10, 1, SECOND));
     adopt(
         call,
-        new KnownUse(
+        new SeenUse(
             3 * S,
             List.of(use(8, 1, 1, 2)),
             0,
@@ -151,7 +150,7 @@ class AdoptedStateTest {
   void aBucketThatLacksTokensForUnitsFromBeforeTheVerdictWaitsAWholeInterval(
       int units, long seconds) {
     LimitRequest call = call(TokenBucketRule.of(10, 5, SECOND.multipliedBy(10)).byInterval());
-    adopt(call, new KnownUse(0, List.of(use(1, 5, 4, 14)), 0, List.of(new PastUnits(0, units))));
+    adopt(call, new SeenUse(0, List.of(use(1, 5, 4, 14)), 0, List.of(new PastUnits(0, units))));
 
     micros = START + seconds * S - 1;
     assertThat(peek(call).rules().get(0).remaining()).isZero();
@@ -164,7 +163,7 @@ class AdoptedStateTest {
   void aWindowWithUnitsFromBeforeTheVerdictLastsFromThen() {
     LimitRequest call = call(FixedWindowRule.of(10, MINUTE));
     adopt(
-        call, new KnownUse(3 * S, List.of(use(8, 1, 10, 10)), 0, List.of(new PastUnits(9 * S, 2))));
+        call, new SeenUse(3 * S, List.of(use(8, 1, 10, 10)), 0, List.of(new PastUnits(9 * S, 2))));
 
     micros = START + 57 * S - 1;
     assertThat(peek(call).rules().get(0).remaining()).isEqualTo(6);
@@ -174,19 +173,19 @@ class AdoptedStateTest {
 
   @Test
   void nothingIsKeptWhereNothingIsUsed() {
-    adopt(call(rule(10, MINUTE)), new KnownUse(0, List.of(use(10, 1, 60, 0)), 0, List.of()));
-    adopt(call(rule(10, MINUTE)), new KnownUse(0, List.of(), 0, List.of()));
+    adopt(call(rule(10, MINUTE)), new SeenUse(0, List.of(use(10, 1, 60, 0)), 0, List.of()));
+    adopt(call(rule(10, MINUTE)), new SeenUse(0, List.of(), 0, List.of()));
     assertThat(store.subjects()).isZero();
 
-    adopt(call(rule(10, MINUTE)), new KnownUse(0, List.of(use(9, 1, 60, 60)), 0, List.of()));
+    adopt(call(rule(10, MINUTE)), new SeenUse(0, List.of(use(9, 1, 60, 60)), 0, List.of()));
     assertThat(store.subjects()).isEqualTo(1);
-    adopt(call(rule(10, MINUTE)), new KnownUse(0, List.of(), 0, List.of()));
+    adopt(call(rule(10, MINUTE)), new SeenUse(0, List.of(), 0, List.of()));
     assertThat(store.subjects()).as("what is adopted replaces what was kept").isZero();
   }
 
   @Test
   void aFullStoreAdoptsNoMore() {
-    KnownUse known = new KnownUse(0, List.of(use(4, 1, 60, 60)), 0, List.of());
+    SeenUse known = new SeenUse(0, List.of(use(4, 1, 60, 60)), 0, List.of());
     for (String user : List.of("a", "b", "c")) {
       Charge charge =
           LimitRequest.of(Policy.of("adopted", rule(10, MINUTE)), new Subject("user", user))
@@ -203,11 +202,11 @@ class AdoptedStateTest {
   @Test
   void aCallMayGiveBackItsUnitsAfterTheStateWasAdoptedAgain() {
     LimitRequest call = call(FixedWindowRule.of(10, MINUTE));
-    adopt(call, new KnownUse(0, List.of(use(7, 1, 60, 60)), 0, List.of()));
+    adopt(call, new SeenUse(0, List.of(use(7, 1, 60, 60)), 0, List.of()));
     micros += S;
     Verdict admitted = store.decide(call, Mode.ACQUIRE).toCompletableFuture().join();
     micros += S;
-    adopt(call, new KnownUse(2 * S, List.of(use(7, 1, 60, 60)), 0, List.of(new PastUnits(S, 1))));
+    adopt(call, new SeenUse(2 * S, List.of(use(7, 1, 60, 60)), 0, List.of(new PastUnits(S, 1))));
     assertThat(peek(call).rules().get(0).remaining()).isEqualTo(6);
 
     assertThat(admitted.reservation().refund()).isCompletedWithValue(1L);

@@ -26,7 +26,7 @@ import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.LimitStore.KnownUse;
+import io.limiter.core.store.LimitStore.SeenUse;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -377,7 +377,7 @@ class FallbackStoreTest {
     }
 
     @Override
-    public void adopt(Charge charge, KnownUse known) {
+    public void adopt(Charge charge, SeenUse known) {
       memory.adopt(charge, known);
     }
 

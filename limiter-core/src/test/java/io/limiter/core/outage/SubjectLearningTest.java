@@ -20,8 +20,8 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
-import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
+import io.limiter.core.store.LimitStore.SeenUse.PastUnits;
+import io.limiter.core.store.LimitStore.SeenUse.RuleUse;
 import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -56,7 +56,7 @@ class SubjectLearningTest {
       new LimitRequest(Policy.of("known", TEN), List.of(USER, ORG), Optional.of(GUARD));
 
   private long nanos = -5;
-  private final KnownSubjectTable table = new KnownSubjectTable(10, () -> nanos);
+  private final LastSeenTable table = new LastSeenTable(10, () -> nanos);
 
   private static Charge charge(String subject, Rule... rules) {
     return Charge.of("known", new Subject("test", subject), RuleStack.of(List.of(rules)));
@@ -86,13 +86,14 @@ class SubjectLearningTest {
     return adopt(known -> known.since().stream().map(PastUnits::units).toList());
   }
 
-  private <T> Map<Charge, T> adopt(Function<LimitStore.KnownUse, T> what) {
-    KnownCall call = table.call(CALL);
+  private <T> Map<Charge, T> adopt(Function<LimitStore.SeenUse, T> what) {
+    ContinuedCall call = table.call(CALL);
     call.unanswered();
     return adopt(call, what);
   }
 
-  private static <T> Map<Charge, T> adopt(KnownCall call, Function<LimitStore.KnownUse, T> what) {
+  private static <T> Map<Charge, T> adopt(
+      ContinuedCall call, Function<LimitStore.SeenUse, T> what) {
     Map<Charge, T> found = new LinkedHashMap<>();
     LimitStore local = thatAdopts((charge, use) -> found.put(charge, what.apply(use)));
     assertThat(call.decide(local, () -> "decided")).isEqualTo("decided");
@@ -100,7 +101,7 @@ class SubjectLearningTest {
   }
 
   /** A store that only adopts. */
-  private static LimitStore thatAdopts(BiConsumer<Charge, LimitStore.KnownUse> adopts) {
+  private static LimitStore thatAdopts(BiConsumer<Charge, LimitStore.SeenUse> adopts) {
     return new LimitStore() {
       @Override
       public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
@@ -108,7 +109,7 @@ class SubjectLearningTest {
       }
 
       @Override
-      public void adopt(Charge charge, KnownUse use) {
+      public void adopt(Charge charge, SeenUse use) {
         adopts.accept(charge, use);
       }
 
@@ -140,9 +141,9 @@ class SubjectLearningTest {
    */
   @Test
   void onlyTheFirstSubjectsVerdictsHaveAnOrder() {
-    KnownCall first = table.call(CALL);
+    ContinuedCall first = table.call(CALL);
     nanos++;
-    KnownCall second = table.call(CALL);
+    ContinuedCall second = table.call(CALL);
     first.answered(verdict(5, 5, 5).decidedAtMicros(100).build());
     second.answered(verdict(3, 3, 3).decidedAtMicros(99).build());
 
@@ -153,7 +154,7 @@ class SubjectLearningTest {
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "STORE")
   void nothingIsLearntFromAnotherStoresVerdict(DecidedBy other) {
     Verdict verdict = verdict(1, 2, 3).decidedBy(other).build();
-    KnownCall call = table.call(CALL);
+    ContinuedCall call = table.call(CALL);
     call.learn(verdict);
     assertThat(since()).as("late").containsEntry(USER, List.of(1L));
 
@@ -176,8 +177,8 @@ class SubjectLearningTest {
         .containsExactly(USER.withCost(3), ORG.withCost(3), GUARD.withCost(1));
   }
 
-  private KnownCall.UnreportedReservation admitted(Verdict verdict) {
-    KnownCall call = table.call(CALL);
+  private ContinuedCall.UnreportedReservation admitted(Verdict verdict) {
+    ContinuedCall call = table.call(CALL);
     call.unanswered();
     return call.admitted(verdict);
   }
@@ -185,7 +186,7 @@ class SubjectLearningTest {
   @Test
   void aReportThatWasNotSentIsSentWithTheNextCall() {
     var unused = admitted(verdict(9, 19, 27).duplicate(rule(ONCE, 0)).build());
-    KnownCall bringing = table.call(CALL);
+    ContinuedCall bringing = table.call(CALL);
 
     bringing.unanswered();
 
@@ -196,21 +197,21 @@ class SubjectLearningTest {
 
   @Test
   void subjectsWithoutRoomOrWithPermitsAreNotKnown() {
-    KnownSubjectTable none = new KnownSubjectTable(0, () -> nanos);
+    LastSeenTable none = new LastSeenTable(0, () -> nanos);
     Verdict verdict = verdict(1, 2, 3).duplicate(rule(ONCE, 0)).build();
-    KnownCall unknown = none.call(CALL);
+    ContinuedCall unknown = none.call(CALL);
     unknown.unanswered();
     unknown.answered(verdict);
     none.forget(List.of(USER.key()));
     none.liftBans(List.of(USER.key()));
-    KnownCall.UnreportedReservation taken = unknown.admitted(verdict);
+    ContinuedCall.UnreportedReservation taken = unknown.admitted(verdict);
     taken.takenByTheStore();
     assertThat(taken.refund()).isCompletedWithValue(0L);
     LimitStore nothing = thatAdopts((charge, use) -> fail("adopts"));
     assertThat(unknown.decide(nothing, () -> "decided")).isEqualTo("decided");
     assertThat(none.call(CALL).asked()).isSameAs(CALL);
 
-    KnownCall flight = table.call(request(charge("flight", ConcurrencyLimitRule.of(1))));
+    ContinuedCall flight = table.call(request(charge("flight", ConcurrencyLimitRule.of(1))));
     assertThat(flight.decide(nothing, () -> "decided")).isEqualTo("decided");
   }
 
@@ -219,8 +220,8 @@ class SubjectLearningTest {
   }
 
   /** Asks about a subject, without an answer; returns whether it is known. */
-  private static boolean knows(KnownSubjectTable table, String subject) {
-    KnownCall call = table.call(request(charge(subject, TEN)));
+  private static boolean knows(LastSeenTable table, String subject) {
+    ContinuedCall call = table.call(request(charge(subject, TEN)));
     boolean[] adopts = new boolean[1];
     LimitStore local = thatAdopts((charge, use) -> adopts[0] = true);
     call.decide(local, () -> "decided");
@@ -232,8 +233,8 @@ class SubjectLearningTest {
   @Test
   void aNewKeyInspectsFewOfAFullTable() {
     int size = 1_000;
-    KnownSubjectTable full = new KnownSubjectTable(size, () -> nanos);
-    Map<String, KnownCall> calls = new LinkedHashMap<>();
+    LastSeenTable full = new LastSeenTable(size, () -> nanos);
+    Map<String, ContinuedCall> calls = new LinkedHashMap<>();
     for (int i = 0; i < size; i++) {
       calls.put("subject" + i, full.call(request(charge("subject" + i, TEN))));
     }
@@ -246,7 +247,7 @@ class SubjectLearningTest {
   }
 
   /** How many of these calls' subjects still have what they have learnt. */
-  private static long adopting(Map<String, KnownCall> calls) {
+  private static long adopting(Map<String, ContinuedCall> calls) {
     return calls.values().stream()
         .filter(
             call -> {
@@ -261,8 +262,8 @@ class SubjectLearningTest {
   @Test
   void expiredKeysMakeRoomWhileThoseThatAreNeededStay() {
     int size = 100;
-    KnownSubjectTable full = new KnownSubjectTable(size, () -> nanos);
-    List<KnownCall> underWay = new ArrayList<>();
+    LastSeenTable full = new LastSeenTable(size, () -> nanos);
+    List<ContinuedCall> underWay = new ArrayList<>();
     for (int i = 0; i < size; i++) {
       underWay.add(full.call(request(charge("subject" + i, TEN))));
     }
@@ -275,7 +276,7 @@ class SubjectLearningTest {
     assertThat(IntStream.range(0, size).filter(i -> knows(full, "other" + i)).count())
         .as("each takes the place of the one before")
         .isGreaterThan(size / 10);
-    underWay.forEach(KnownCall::unanswered);
+    underWay.forEach(ContinuedCall::unanswered);
     assertThat(IntStream.range(0, size).allMatch(i -> knows(full, "new" + i))).isTrue();
   }
 
@@ -292,7 +293,7 @@ class SubjectLearningTest {
     Charge first = userFirst ? USER : other;
     Charge second = userFirst ? other : USER;
     LimitRequest call = new LimitRequest(CALL.policy(), List.of(second, first), Optional.empty());
-    KnownCall both = table.call(call); // under way, so that each is adopted once it is locked
+    ContinuedCall both = table.call(call); // under way, so that each is adopted once it is locked
 
     assertThat(adopt(both, use -> 0).keySet()).containsExactly(first, second);
   }

@@ -12,7 +12,7 @@ import io.limiter.micronaut.config.SettingsReader.SettingConverter;
 import io.limiter.micronaut.config.SettingsReader.VariableLayer;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.PolicyMember;
-import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.DefaultPropertyPlaceholderResolver;
 import io.micronaut.context.env.Environment;
@@ -144,7 +144,7 @@ public final class PoliciesConfiguration {
     return new InUse(read, names, deadlines, fallbacks, notCached, read.block().orElse(null));
   }
 
-  private static Duration deadline(Written<Duration> written) {
+  private static Duration deadline(Sourced<Duration> written) {
     if (written.value().compareTo(RedisSettings.MIN_DEADLINE) < 0
         || written.value().compareTo(RedisSettings.MAX_DEADLINE) > 0) {
       throw PolicyMember.DEADLINE.mistake(written.origin());

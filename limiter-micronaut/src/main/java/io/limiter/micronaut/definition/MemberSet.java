@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.definition;
 
-import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
 import java.util.Collection;
@@ -14,9 +14,9 @@ import java.util.Optional;
 public final class MemberSet {
 
   private final String place;
-  private final Map<PolicyMember<?>, Written<?>> written;
+  private final Map<PolicyMember<?>, Sourced<?>> written;
 
-  private MemberSet(String place, Map<PolicyMember<?>, Written<?>> written) {
+  private MemberSet(String place, Map<PolicyMember<?>, Sourced<?>> written) {
     this.place = place;
     this.written = written;
   }
@@ -51,7 +51,7 @@ public final class MemberSet {
 
   /** Where the first member of a group stands. */
   public Optional<Origin> originOf(String group) {
-    for (Map.Entry<PolicyMember<?>, Written<?>> each : written.entrySet()) {
+    for (Map.Entry<PolicyMember<?>, Sourced<?>> each : written.entrySet()) {
       if (isOf(group, each.getKey())) {
         return Optional.of(each.getValue().origin());
       }
@@ -67,13 +67,13 @@ public final class MemberSet {
 
   /** The value of a member. */
   public <T> Optional<T> get(PolicyMember<T> member) {
-    return find(member).map(Written::value);
+    return find(member).map(Sourced::value);
   }
 
   /** The value of a member, and where it stands. */
   @SuppressWarnings("unchecked") // put with the type of the member
-  public <T> Optional<Written<T>> find(PolicyMember<T> member) {
-    return Optional.ofNullable((Written<T>) written.get(member));
+  public <T> Optional<Sourced<T>> find(PolicyMember<T> member) {
+    return Optional.ofNullable((Sourced<T>) written.get(member));
   }
 
   public boolean isTrue(PolicyMember<Boolean> member) {
@@ -85,15 +85,15 @@ public final class MemberSet {
   }
 
   /** Returns these members with another value of one. */
-  public <T> MemberSet with(PolicyMember<T> member, Written<T> value) {
-    Map<PolicyMember<?>, Written<?>> all = new LinkedHashMap<>(written);
+  public <T> MemberSet with(PolicyMember<T> member, Sourced<T> value) {
+    Map<PolicyMember<?>, Sourced<?>> all = new LinkedHashMap<>(written);
     all.put(member, value);
     return new MemberSet(place, all);
   }
 
   /** Returns some of these members. */
   MemberSet only(Collection<PolicyMember<?>> some) {
-    Map<PolicyMember<?>, Written<?>> all = new LinkedHashMap<>(written);
+    Map<PolicyMember<?>, Sourced<?>> all = new LinkedHashMap<>(written);
     all.keySet().retainAll(some);
     return new MemberSet(place, all);
   }
@@ -106,7 +106,7 @@ public final class MemberSet {
     if (isEmpty()) {
       return new MemberSet(place, change.written);
     }
-    Map<PolicyMember<?>, Written<?>> all = new LinkedHashMap<>(written);
+    Map<PolicyMember<?>, Sourced<?>> all = new LinkedHashMap<>(written);
     all.keySet()
         .removeIf(own -> change.written.keySet().stream().anyMatch(other -> other.replaces(own)));
     all.putAll(change.written);
@@ -115,7 +115,7 @@ public final class MemberSet {
 
   /** Where each of them stands. */
   public Collection<Origin> origins() {
-    return written.values().stream().<Origin>map(Written::origin).toList();
+    return written.values().stream().<Origin>map(Sourced::origin).toList();
   }
 
   /** Rejects a member that has no effect in its place. */
@@ -147,7 +147,7 @@ public final class MemberSet {
    * @param value the value from a default or the annotation; a setting has its own text
    */
   public Origin origin(PolicyMember<?> member, Object value) {
-    Optional<Origin> origin = find(member).map(Written::origin);
+    Optional<Origin> origin = find(member).map(Sourced::origin);
     String key = origin.map(Origin::key).orElse(place + '.' + member.annotated());
     return origin
         .filter(Origin::isSetting)

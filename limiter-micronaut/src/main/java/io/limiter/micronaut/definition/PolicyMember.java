@@ -303,8 +303,8 @@ public final class PolicyMember<T> {
    * @param raw a text, a number, a boolean or a list, with resolved placeholders
    * @throws ConfigurationException if it is of another type
    */
-  public Written<T> read(Object raw, Origin origin, ConversionService conversion) {
-    return new Written<>(converted(raw, conversion).orElseThrow(() -> mistake(origin)), origin);
+  public Sourced<T> read(Object raw, Origin origin, ConversionService conversion) {
+    return new Sourced<>(converted(raw, conversion).orElseThrow(() -> mistake(origin)), origin);
   }
 
   /** An invalid value of this member. */
@@ -363,5 +363,5 @@ public final class PolicyMember<T> {
   }
 
   /** A value, and where it stands. */
-  public record Written<T>(T value, Origin origin) {}
+  public record Sourced<T>(T value, Origin origin) {}
 }

@@ -119,7 +119,7 @@ final class JsonOutput {
   }
 
   /** Returns what was written, and begins again. */
-  byte[] take() {
+  byte[] copy() {
     byte[] taken = Arrays.copyOf(bytes, size);
     size = 0;
     return taken;

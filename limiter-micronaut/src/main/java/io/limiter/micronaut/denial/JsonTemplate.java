@@ -44,12 +44,12 @@ public final class JsonTemplate {
     this.content = content;
     JsonOutput constant = new JsonOutput();
     split(content, constant);
-    constants.add(constant.take());
+    constants.add(constant.copy());
   }
 
   private void split(@Nullable Object value, JsonOutput constant) {
     if (value instanceof Part part) {
-      constants.add(constant.take());
+      constants.add(constant.copy());
       parts.add(part);
     } else if (value instanceof Map<?, ?> fields) {
       String before = "{";
@@ -190,6 +190,6 @@ public final class JsonTemplate {
       json.value(parts.get(i).of(rejection));
     }
     json.bytes(constants.get(parts.size()));
-    return json.take();
+    return json.copy();
   }
 }

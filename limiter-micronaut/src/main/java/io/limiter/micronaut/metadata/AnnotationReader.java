@@ -23,7 +23,7 @@ import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.PolicyDefinition.RuleList;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Expressible;
-import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.limiter.micronaut.plan.RuleReader;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.AnnotationValue;
@@ -188,7 +188,7 @@ public final class AnnotationReader {
     members =
         members.with(
             PolicyMember.ALGORITHM,
-            new Written<>(
+            new Sourced<>(
                 Algorithm.CONCURRENCY_LIMIT,
                 Origin.annotated(method, CONCURRENCY_LIMIT, Algorithm.CONCURRENCY_LIMIT)));
     return place.read("", place.read(PolicyMember.COUNT, "value", members));
@@ -232,7 +232,7 @@ public final class AnnotationReader {
     /** Puts a member that says that this annotation is written. */
     MemberSet mark(PolicyMember<Boolean> member, MemberSet to) {
       String type = NameUtils.getSimpleName(annotation.getAnnotationName());
-      return to.with(member, new Written<>(true, Origin.annotated(method, name, '@' + type)));
+      return to.with(member, new Sourced<>(true, Origin.annotated(method, name, '@' + type)));
     }
 
     /** Reads the annotation of a group of members, if it is written. */
@@ -266,7 +266,7 @@ public final class AnnotationReader {
         read =
             read.with(
                 PolicyMember.DUPLICATE_TIME,
-                new Written<>(RuleReader.DEFAULT_TIME, origin("time", RuleReader.DEFAULT_TIME)));
+                new Sourced<>(RuleReader.DEFAULT_TIME, origin("time", RuleReader.DEFAULT_TIME)));
       }
       return read(PolicyMember.DUPLICATE_NAME, "name", read);
     }
@@ -276,7 +276,7 @@ public final class AnnotationReader {
       MemberSet guarded =
           to.with(
               PolicyMember.DUPLICATE,
-              new Written<>(true, Origin.annotated(method, name, "within")));
+              new Sourced<>(true, Origin.annotated(method, name, "within")));
       guarded = read(PolicyMember.DUPLICATE_TIME, "within", guarded);
       guarded = read(PolicyMember.DUPLICATE_BY, "by", guarded);
       return read(PolicyMember.DUPLICATE_KEY, "key", guarded);
@@ -313,7 +313,7 @@ public final class AnnotationReader {
       return value == null
           ? to
           : to.with(
-              member, new Written<>(member.cast(value), origin(own, shown(member, own, raw))));
+              member, new Sourced<>(member.cast(value), origin(own, shown(member, own, raw))));
     }
 
     private Object shown(PolicyMember<?> member, String own, @Nullable Object raw) {

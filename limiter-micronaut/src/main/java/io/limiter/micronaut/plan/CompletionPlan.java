@@ -8,7 +8,7 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.ResultCost;
 import io.limiter.micronaut.annotation.StreamEnd;
-import io.limiter.micronaut.plan.NamedBeans.FoundBean;
+import io.limiter.micronaut.plan.NamedBeans.BeanRef;
 import io.micronaut.core.annotation.Internal;
 import java.util.HashMap;
 import java.util.List;
@@ -181,7 +181,7 @@ public record CompletionPlan(
    * @param clamped counts the costs that were out of range
    */
   @Internal
-  public record ActualCost(FoundBean<ResultCost> bean, Optional<Steps> steps, LongAdder clamped) {
+  public record ActualCost(BeanRef<ResultCost> bean, Optional<Steps> steps, LongAdder clamped) {
 
     /**
      * The units, 0 to {@value Charge#MAX_COST}: a cost out of range is the nearest of them, so that

@@ -4,7 +4,7 @@ package io.limiter.micronaut.plan;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.LimitCondition;
 import io.limiter.micronaut.definition.CallExpression;
-import io.limiter.micronaut.plan.NamedBeans.FoundBean;
+import io.limiter.micronaut.plan.NamedBeans.BeanRef;
 import io.micronaut.core.annotation.Internal;
 import java.util.Optional;
 import java.util.function.Predicate;
@@ -29,7 +29,7 @@ public record Condition(
   }
 
   /** A bean of the application. */
-  static Condition ofBean(FoundBean<LimitCondition> bean) {
+  static Condition ofBean(BeanRef<LimitCondition> bean) {
     return new Condition(
         bean.name(),
         Optional.empty(),

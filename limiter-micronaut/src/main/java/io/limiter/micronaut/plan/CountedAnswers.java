@@ -5,7 +5,7 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.annotation.CallAnswer;
 import io.limiter.micronaut.annotation.CountCondition;
 import io.limiter.micronaut.definition.CallExpression;
-import io.limiter.micronaut.plan.NamedBeans.FoundBean;
+import io.limiter.micronaut.plan.NamedBeans.BeanRef;
 import io.micronaut.core.annotation.Internal;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -43,7 +43,7 @@ public record CountedAnswers(String text, Test test) {
   }
 
   /** A bean of the application. */
-  static CountedAnswers ofBean(FoundBean<CountCondition> bean) {
+  static CountedAnswers ofBean(BeanRef<CountCondition> bean) {
     return new CountedAnswers(
         bean.name(), (status, result, call) -> bean.object().get().counts(status, result));
   }

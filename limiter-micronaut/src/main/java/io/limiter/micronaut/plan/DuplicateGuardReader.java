@@ -8,7 +8,7 @@ import io.limiter.micronaut.definition.LimitedMethod;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyMember;
-import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.DuplicateGuard.Release;
 import io.limiter.micronaut.plan.DuplicateGuard.Submission;
@@ -69,7 +69,7 @@ final class DuplicateGuardReader {
     if (!policy.has(PolicyMember.CLAIM)) {
       return guard;
     }
-    Written<Duration> written = policy.find(PolicyMember.CLAIM).orElseThrow();
+    Sourced<Duration> written = policy.find(PolicyMember.CLAIM).orElseThrow();
     MethodChecks.requireSeenCompletion(method, written, "remove it");
     Duration claim = written.value();
     if (claim.compareTo(MIN_CLAIM) < 0 || claim.compareTo(MAX_CLAIM) > 0) {
@@ -119,7 +119,7 @@ final class DuplicateGuardReader {
 
   private static Release release(MemberSet policy) {
     boolean never = policy.isFalse(PolicyMember.RELEASE_ON_FAILURE);
-    Optional<Written<List<Integer>>> statuses = policy.find(PolicyMember.RELEASE_ON);
+    Optional<Sourced<List<Integer>>> statuses = policy.find(PolicyMember.RELEASE_ON);
     if (statuses.isEmpty()) {
       return never ? Release.NEVER : Release.ON_FAILURE;
     }

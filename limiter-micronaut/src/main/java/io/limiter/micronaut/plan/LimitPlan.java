@@ -580,7 +580,7 @@ public final class LimitPlan {
       for (PolicyPlan each : policies) {
         if (each.observesSome()
             && (each.wouldDeny(verdict).isPresent() || (observed && !verdict.allowed()))) {
-          each.report();
+          each.logObserved();
         }
       }
     }
@@ -591,14 +591,14 @@ public final class LimitPlan {
   public Verdict stated(Verdict verdict) {
     return trial.isEmpty()
         ? verdict
-        : verdict.withRules(new Stated(verdict), verdict.reservation());
+        : verdict.withRules(new VisibleRules(verdict), verdict.reservation());
   }
 
-  private final class Stated implements Verdict.LazyRules {
+  private final class VisibleRules implements Verdict.LazyRules {
 
     private final Verdict whole;
 
-    Stated(Verdict whole) {
+    VisibleRules(Verdict whole) {
       this.whole = whole;
     }
 

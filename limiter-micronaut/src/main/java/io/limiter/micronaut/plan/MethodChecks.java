@@ -6,7 +6,7 @@ import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Expressible;
-import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.limiter.micronaut.definition.ResultKind;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.scheduling.annotation.Scheduled;
@@ -60,7 +60,7 @@ final class MethodChecks {
    * @param otherwise what to do in place of showing it
    */
   static void requireSeenCompletion(
-      @Nullable LimitedMethod method, Written<?> member, String otherwise) {
+      @Nullable LimitedMethod method, Sourced<?> member, String otherwise) {
     hiddenCompletion(method)
         .ifPresent(
             hidden -> {
@@ -121,7 +121,7 @@ final class MethodChecks {
    * @param member a subject, or a cost
    */
   static void requireValue(
-      @Nullable LimitedMethod method, Written<Expressible> member, boolean cost) {
+      @Nullable LimitedMethod method, Sourced<Expressible> member, boolean cost) {
     Matcher name = PARAMETER.matcher(member.value().text());
     if (method == null || member.value().expression().isEmpty() || !name.matches()) {
       return;

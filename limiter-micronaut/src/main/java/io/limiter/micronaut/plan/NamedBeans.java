@@ -3,7 +3,7 @@ package io.limiter.micronaut.plan;
 
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.PolicyMember.Expressible;
-import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.Qualifier;
 import io.micronaut.context.exceptions.NoSuchBeanException;
@@ -28,17 +28,17 @@ public interface NamedBeans {
    * @throws io.micronaut.context.exceptions.ConfigurationException if there is no such bean, or if
    *     there are several
    */
-  <T> FoundBean<T> ofType(Written<AnnotationClassValue<?>> named, Class<T> type);
+  <T> BeanRef<T> ofType(Sourced<AnnotationClassValue<?>> named, Class<T> type);
 
   /** The bean of a type with a name; empty if there is none. */
-  <T> Optional<FoundBean<T>> named(Class<T> type, String name);
+  <T> Optional<BeanRef<T>> named(Class<T> type, String name);
 
   /**
    * The bean of a type whose name a setting has.
    *
    * @param remedy what else would be possible, for the mistake if there is no such bean
    */
-  default <T> FoundBean<T> named(Written<Expressible> written, Class<T> type, String remedy) {
+  default <T> BeanRef<T> named(Sourced<Expressible> written, Class<T> type, String remedy) {
     String name = written.value().text();
     return named(type, name)
         .orElseThrow(
@@ -59,11 +59,11 @@ public interface NamedBeans {
    * @param ofBean makes it of a bean
    */
   default <T, R> R expressionOrBean(
-      Written<Expressible> written,
+      Sourced<Expressible> written,
       Function<CallExpression, R> ofArguments,
       Class<T> type,
       String remedy,
-      Function<FoundBean<T>, R> ofBean) {
+      Function<BeanRef<T>, R> ofBean) {
     Optional<CallExpression> expression = written.value().expression();
     return expression.isPresent()
         ? ofArguments.apply(expression.get())
@@ -78,12 +78,11 @@ public interface NamedBeans {
    * @param isSingleton whether there is one object of it
    * @param object that object, created when it is first needed
    */
-  record FoundBean<T>(
-      String name, Class<? extends T> type, boolean isSingleton, Supplier<T> object) {
+  record BeanRef<T>(String name, Class<? extends T> type, boolean isSingleton, Supplier<T> object) {
 
     @Override
     public boolean equals(Object other) {
-      return other instanceof FoundBean<?> that && name.equals(that.name);
+      return other instanceof BeanRef<?> that && name.equals(that.name);
     }
 
     @Override
@@ -108,7 +107,7 @@ public interface NamedBeans {
     }
 
     @Override
-    public <T> FoundBean<T> ofType(Written<AnnotationClassValue<?>> named, Class<T> type) {
+    public <T> BeanRef<T> ofType(Sourced<AnnotationClassValue<?>> named, Class<T> type) {
       Class<? extends T> written =
           named
               .value()
@@ -117,7 +116,7 @@ public interface NamedBeans {
               .<Class<? extends T>>map(found -> found.asSubclass(type))
               .orElseThrow(() -> named.origin().mistake("this class cannot be loaded"));
       try {
-        return new FoundBean<>(
+        return new BeanRef<>(
             written.getName(),
             written,
             beans.getBeanDefinition(written).isSingleton(),
@@ -130,13 +129,13 @@ public interface NamedBeans {
     }
 
     @Override
-    public <T> Optional<FoundBean<T>> named(Class<T> type, String name) {
+    public <T> Optional<BeanRef<T>> named(Class<T> type, String name) {
       Qualifier<T> qualifier = Qualifiers.byName(name);
       return beans
           .findBeanDefinition(type, qualifier)
           .map(
               bean ->
-                  new FoundBean<>(
+                  new BeanRef<>(
                       name,
                       bean.getBeanType(),
                       bean.isSingleton(),

@@ -64,7 +64,7 @@ public final class PlanGeneration {
   private final Map<String, SharedLimits> sharedInTiers = new TreeMap<>();
   // By their identity hashes; of two methods with one hash the last that was looked up. Bounded
   // by the methods of beans that are still in use.
-  private final Map<Integer, KnownMethod> known = new ConcurrentHashMap<>();
+  private final Map<Integer, MethodEntry> known = new ConcurrentHashMap<>();
   private final ReferenceQueue<ExecutableMethod<?, ?>> gone = new ReferenceQueue<>();
   // Bounded by the number of limited methods in the application.
   private final Map<AnnotatedMethod, LimitedBy> plans = new ConcurrentHashMap<>();
@@ -88,12 +88,12 @@ public final class PlanGeneration {
    * nothing else. Micronaut makes one or two objects for each method of a singleton, and one for
    * each bean of another scope, so a bean of a request must not stay in memory for its methods.
    */
-  private static final class KnownMethod extends WeakReference<ExecutableMethod<?, ?>> {
+  private static final class MethodEntry extends WeakReference<ExecutableMethod<?, ?>> {
 
     final int hash;
     final Optional<LimitPlan> plan;
 
-    KnownMethod(
+    MethodEntry(
         ExecutableMethod<?, ?> method,
         int hash,
         Optional<LimitPlan> plan,
@@ -139,7 +139,7 @@ public final class PlanGeneration {
    */
   Optional<LimitPlan> of(ExecutableMethod<?, ?> method, Supplier<Class<?>> bean) {
     int hash = System.identityHashCode(method);
-    KnownMethod found = known.get(hash);
+    MethodEntry found = known.get(hash);
     if (found != null && found.refersTo(method)) {
       return found.plan;
     }
@@ -150,11 +150,11 @@ public final class PlanGeneration {
                     PlanRegistry.unnamed(method), bean.get(), source.limits(method)))
             : Optional.empty();
     for (int i = 0; i < FORGOTTEN; i++) {
-      if (gone.poll() instanceof KnownMethod lost) {
+      if (gone.poll() instanceof MethodEntry lost) {
         known.remove(lost.hash, lost);
       }
     }
-    known.put(hash, new KnownMethod(method, hash, plan, gone));
+    known.put(hash, new MethodEntry(method, hash, plan, gone));
     return plan;
   }
 

@@ -13,7 +13,7 @@ import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.PolicyDefinition.RuleList;
 import io.limiter.micronaut.definition.PolicyMember;
-import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.BeanProvider;
@@ -354,8 +354,8 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     return LimitPlan.of(WarmUpStep.POLICY, policies, true, false, false);
   }
 
-  private static <T> Written<T> written(T value) {
-    return new Written<>(value, new Origin(WarmUpStep.POLICY, String.valueOf(value), ""));
+  private static <T> Sourced<T> written(T value) {
+    return new Sourced<>(value, new Origin(WarmUpStep.POLICY, String.valueOf(value), ""));
   }
 
   /** Makes the guard use the part of the plan by which the gate has decided this request. */

@@ -316,7 +316,7 @@ public record PolicyPlan(
   }
 
   /** Logs, at most once in ten seconds, that calls would be denied; it names no subject. */
-  void report() {
+  void logObserved() {
     long calls = log.count();
     if (calls > 0) {
       Observed.LOG.info(

@@ -22,7 +22,7 @@ import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.PolicyDefinition.RuleList;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Expressible;
-import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.limiter.micronaut.definition.ResultKind;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.CompletionPlan.ActualCost;
@@ -75,7 +75,7 @@ final class PolicyPlanner {
    * @param observed whether its rules deny no call
    * @param trial whether these are on trial, and observed
    */
-  private record Owner(
+  private record ChargeKey(
       String limit, SubjectSource subjects, CountedCalls kind, boolean observed, boolean trial) {}
 
   private record Price(Cost cost, Optional<ActualCost> actual) {
@@ -89,19 +89,19 @@ final class PolicyPlanner {
     }
   }
 
-  /** The rules that charge an owner. */
-  private static final class Owned {
+  /** The rules that one key is charged by. */
+  private static final class ChargeDraft {
     final List<Rule> known = new ArrayList<>();
     final List<Rule> anonymous = new ArrayList<>();
     boolean deniesAnonymous;
     final Optional<Condition> condition;
     @Nullable Price price;
     @Nullable BanRule ban;
-    @Nullable Written<Duration> lease;
-    @Nullable Written<Double> warnAt;
+    @Nullable Sourced<Duration> lease;
+    @Nullable Sourced<Double> warnAt;
     Optional<SubjectAnchor> anchor = Optional.empty();
 
-    Owned(Optional<Condition> condition) {
+    ChargeDraft(Optional<Condition> condition) {
       this.condition = condition;
     }
   }
@@ -110,12 +110,12 @@ final class PolicyPlanner {
   private final String name;
   private final String description;
   private final @Nullable LimitedMethod method;
-  private final Map<Owner, Owned> owners = new LinkedHashMap<>();
+  private final Map<ChargeKey, ChargeDraft> drafts = new LinkedHashMap<>();
   private final Map<String, DenialText> texts = new HashMap<>();
   private final Map<String, String> codeNames = new HashMap<>();
   private final Set<String> writtenNames = new TreeSet<>();
   // The name of a rule follows from its numbers, so most rules have been read for their names.
-  private final Map<MemberSet, RuleReader.Read> rules = new HashMap<>();
+  private final Map<MemberSet, RuleReader.RuleSpec> rules = new HashMap<>();
   private Optional<DuplicateGuard> guard = Optional.empty();
   private CompletionPlan.@Nullable Failure failure;
   private boolean observed;
@@ -171,10 +171,10 @@ final class PolicyPlanner {
       guard = Optional.of(guard(members, limit, source, condition));
     }
     if (beforeSecurity.isEmpty() && members.isTrue(PolicyMember.BEFORE_SECURITY)) {
-      beforeSecurity = members.find(PolicyMember.BEFORE_SECURITY).map(Written::origin);
+      beforeSecurity = members.find(PolicyMember.BEFORE_SECURITY).map(Sourced::origin);
     }
     if (early.isEmpty() && members.isTrue(PolicyMember.EARLY)) {
-      early = members.find(PolicyMember.EARLY).map(Written::origin);
+      early = members.find(PolicyMember.EARLY).map(Sourced::origin);
     }
     if (written.isEmpty() && !wantsGuard && !members.has(PolicyMember.DUPLICATE)) {
       throw new CorrectableException(
@@ -195,7 +195,7 @@ final class PolicyPlanner {
       Set<String> taken) {
     MemberSet members = policy.members();
     Optional<CountedAnswers> countIf = countIf(members);
-    List<Named> rules = new ArrayList<>();
+    List<NamedRule> rules = new ArrayList<>();
     Function<MemberSet, SubjectSource> counted =
         rule -> SubjectReader.isWrittenIn(rule) ? subjects.apply(rule) : source;
     written.forEach(
@@ -208,8 +208,8 @@ final class PolicyPlanner {
     // Those of one subject together, first those that the definition itself counts.
     List<SubjectSource> sources = new ArrayList<>(List.of(source));
     boolean mayBeAnonymous = source.mayBeAnonymous();
-    List<Named> known = new ArrayList<>();
-    for (Named rule : rules) {
+    List<NamedRule> known = new ArrayList<>();
+    for (NamedRule rule : rules) {
       mayBeAnonymous |= rule.source().mayBeAnonymous();
       if (!sources.contains(rule.source())) {
         sources.add(rule.source());
@@ -222,8 +222,8 @@ final class PolicyPlanner {
     if (!mayBeAnonymous) {
       members.reject(PolicyMember.ANONYMOUS, NEVER_ANONYMOUS);
     }
-    List<Named> others = anonymousRules(policy, source, known, taken, countIf);
-    List<Named> all = new ArrayList<>(rules);
+    List<NamedRule> others = anonymousRules(policy, source, known, taken, countIf);
+    List<NamedRule> all = new ArrayList<>(rules);
     all.addAll(others);
     failure(members, rules, countIf);
     CommonToRules values =
@@ -241,11 +241,11 @@ final class PolicyPlanner {
           names(others),
           "they replace the rules but count other calls: let both count the same kinds of calls (all, failures, successes, in flight, waiting), enforced or observed");
     }
-    Map<Owner, List<Named>> byOwner = new LinkedHashMap<>();
-    for (Named rule : rules) {
-      byOwner
+    Map<ChargeKey, List<NamedRule>> byKey = new LinkedHashMap<>();
+    for (NamedRule rule : rules) {
+      byKey
           .computeIfAbsent(
-              new Owner(
+              new ChargeKey(
                   rule.trial() ? limit + TRIAL : rule.observed() ? limit + OBSERVED : limit,
                   rule.source().withAnonymous(Anonymous.ADDRESS),
                   rule.kind(),
@@ -254,27 +254,27 @@ final class PolicyPlanner {
               any -> new ArrayList<>())
           .add(rule);
     }
-    byOwner.forEach(
-        (owner, some) -> {
+    byKey.forEach(
+        (key, some) -> {
           SubjectSource subject = some.get(0).source();
-          Owned owned = agree(owner, values);
+          ChargeDraft draft = agree(key, values);
           // Calls without a subject are denied if any definition denies them.
-          owned.deniesAnonymous |= subject.anonymous() == Anonymous.REJECT;
-          some.forEach(rule -> requireOneAnchor(rule, owned));
-          Map<RuleReader.Read, Rule> distinct = new HashMap<>();
-          put(some, owned.known, distinct, values.text());
+          draft.deniesAnonymous |= subject.anonymous() == Anonymous.REJECT;
+          some.forEach(rule -> requireOneAnchor(rule, draft));
+          Map<RuleReader.RuleSpec, Rule> distinct = new HashMap<>();
+          put(some, draft.known, distinct, values.text());
           put(
-              subject.equals(source) && !owner.trial()
+              subject.equals(source) && !key.trial()
                   ? others.stream().filter(rule -> rule.isOf(some.get(0))).toList()
                   : some,
-              owned.anonymous,
+              draft.anonymous,
               distinct,
               values.text());
         });
   }
 
   /** With a condition on their answers, calls that count are successes of the rule. */
-  private Named named(
+  private NamedRule named(
       SubjectSource counted,
       MemberSet rule,
       String codeName,
@@ -283,7 +283,7 @@ final class PolicyPlanner {
     if (trial) {
       rule.reject(PolicyMember.OBSERVE, "a rule on trial is only observed: remove it");
     }
-    RuleReader.Read read = read(rule);
+    RuleReader.RuleSpec read = read(rule);
     boolean selects = countIf.isPresent() && read.kind() != CountedCalls.IN_FLIGHT;
     if (selects && read.kind() != CountedCalls.ALL) {
       throw read.kind() == CountedCalls.WAITING
@@ -297,7 +297,7 @@ final class PolicyPlanner {
               "countIf already selects the calls that count: remove one of them");
     }
     MethodChecks.requireSeenCompletion(method, rule, read.kind());
-    return new Named(
+    return new NamedRule(
         counted,
         read,
         selects ? CountedCalls.SUCCESSES : read.kind(),
@@ -307,21 +307,21 @@ final class PolicyPlanner {
   }
 
   /** The rules of one subject share its state, which one day moves. */
-  private void requireOneAnchor(Named rule, Owned owned) {
+  private void requireOneAnchor(NamedRule rule, ChargeDraft draft) {
     Optional<SubjectAnchor> anchor = rule.read().anchor();
     if (anchor.isPresent()) {
       String remedy =
           rule.source().kind() == SubjectSource.Kind.EVERYBODY
               ? "all calls together have no day of their own: write a local time such as 2024-01-01T00:00"
-              : owned.anchor.filter(other -> !other.equals(anchor.get())).isPresent()
+              : draft.anchor.filter(other -> !other.equals(anchor.get())).isPresent()
                   ? "another rule counts the same subject with anchor = %s: use one anchor for both"
-                      .formatted(owned.anchor.get())
+                      .formatted(draft.anchor.get())
                   : "";
       if (!remedy.isEmpty()) {
         throw Origin.annotated(description, "@RateRule.fixedWindow.anchor", anchor.get())
             .mistake(remedy);
       }
-      owned.anchor = anchor;
+      draft.anchor = anchor;
     }
   }
 
@@ -329,7 +329,7 @@ final class PolicyPlanner {
     return rule.isTrue(PolicyMember.OBSERVE);
   }
 
-  private RuleReader.Read read(MemberSet rule) {
+  private RuleReader.RuleSpec read(MemberSet rule) {
     return rules.computeIfAbsent(rule, parts.rules()::read);
   }
 
@@ -338,9 +338,9 @@ final class PolicyPlanner {
   }
 
   /** A rule with the name that it has in the code. */
-  private record Named(
+  private record NamedRule(
       SubjectSource source,
-      RuleReader.Read read,
+      RuleReader.RuleSpec read,
       CountedCalls kind,
       String codeName,
       boolean observed,
@@ -351,7 +351,7 @@ final class PolicyPlanner {
     }
 
     /** Whether it counts the same kind of calls, enforced or observed as another one. */
-    boolean isOf(Named other) {
+    boolean isOf(NamedRule other) {
       return kind() == other.kind() && observed == other.observed;
     }
 
@@ -367,14 +367,14 @@ final class PolicyPlanner {
       DenialText text,
       Price price,
       Optional<BanRule> ban,
-      Optional<Written<Duration>> lease,
-      Optional<Written<Double>> warnAt,
+      Optional<Sourced<Duration>> lease,
+      Optional<Sourced<Double>> warnAt,
       Optional<Condition> condition) {}
 
-  private List<Named> anonymousRules(
+  private List<NamedRule> anonymousRules(
       PolicyDefinition policy,
       SubjectSource source,
-      List<Named> otherwise,
+      List<NamedRule> otherwise,
       Set<String> taken,
       Optional<CountedAnswers> countIf) {
     if (!policy.has(RuleList.ANONYMOUS)) {
@@ -384,7 +384,7 @@ final class PolicyPlanner {
     if (!source.mayBeAnonymous()) {
       throw members.mistake(anonymousRules(members), "{…}", NEVER_ANONYMOUS);
     }
-    List<Named> read = new ArrayList<>();
+    List<NamedRule> read = new ArrayList<>();
     policy
         .changed(RuleList.ANONYMOUS, this::nameOf, taken)
         .forEach(
@@ -410,11 +410,11 @@ final class PolicyPlanner {
         : RuleList.ANONYMOUS.annotated();
   }
 
-  private static List<String> names(List<Named> rules) {
+  private static List<String> names(List<NamedRule> rules) {
     return rules.stream().map(each -> each.rule().name()).toList();
   }
 
-  private static boolean haveSameKinds(List<Named> rules, List<Named> others) {
+  private static boolean haveSameKinds(List<NamedRule> rules, List<NamedRule> others) {
     return rules.stream().allMatch(rule -> others.stream().anyMatch(rule::isOf));
   }
 
@@ -434,7 +434,7 @@ final class PolicyPlanner {
   }
 
   private Optional<CountedAnswers> countIf(MemberSet policy) {
-    Optional<Written<Expressible>> written = policy.find(PolicyMember.COUNT_IF);
+    Optional<Sourced<Expressible>> written = policy.find(PolicyMember.COUNT_IF);
     if (written.isEmpty()) {
       return Optional.empty();
     }
@@ -451,9 +451,9 @@ final class PolicyPlanner {
   }
 
   /** All definitions of one policy must agree on which calls have failed. */
-  private void failure(MemberSet policy, List<Named> rules, Optional<CountedAnswers> countIf) {
+  private void failure(MemberSet policy, List<NamedRule> rules, Optional<CountedAnswers> countIf) {
     boolean byOutcome = false;
-    for (Named each : rules) {
+    for (NamedRule each : rules) {
       byOutcome |= each.kind().byOutcome();
     }
     if (!byOutcome) {
@@ -500,7 +500,7 @@ final class PolicyPlanner {
   }
 
   /** The statuses in a member, 400 to 599. */
-  static Set<Integer> statuses(Written<List<Integer>> written, String ifEmpty) {
+  static Set<Integer> statuses(Sourced<List<Integer>> written, String ifEmpty) {
     if (written.value().isEmpty()) {
       throw written.origin().mistake(ifEmpty);
     }
@@ -516,15 +516,15 @@ final class PolicyPlanner {
     return new TreeSet<>(written.value());
   }
 
-  private Cost cost(MemberSet policy, List<Named> rules) {
-    Optional<Written<Expressible>> cost = policy.find(PolicyMember.COST);
+  private Cost cost(MemberSet policy, List<NamedRule> rules) {
+    Optional<Sourced<Expressible>> cost = policy.find(PolicyMember.COST);
     if (cost.isEmpty()) {
       return Cost.ONE;
     }
     if (rules.isEmpty()) {
       policy.reject(PolicyMember.COST, "there is no rule to take it from: add rules, or remove it");
     }
-    if (rules.stream().noneMatch(Named::takesUnits)) {
+    if (rules.stream().noneMatch(NamedRule::takesUnits)) {
       policy.reject(
           PolicyMember.COST,
           "a concurrency limit takes one permit for each call, whatever its cost: add other rules, or remove it");
@@ -541,8 +541,8 @@ final class PolicyPlanner {
 
   /** Rejects units that no call, or no stream, could ever take at once. */
   private static void requireAdmissible(
-      List<Named> rules, int units, Origin written, String member) {
-    for (Named named : rules) {
+      List<NamedRule> rules, int units, Origin written, String member) {
+    for (NamedRule named : rules) {
       Rule rule = named.rule();
       // Only the algorithm itself knows the meaning of its count.
       boolean counted = named.takesUnits() && !(rule instanceof CustomRule) && rule.count() > 0;
@@ -555,7 +555,7 @@ final class PolicyPlanner {
     }
   }
 
-  private static int units(Written<Expressible> cost) {
+  private static int units(Sourced<Expressible> cost) {
     try {
       int units = Integer.parseInt(cost.value().text().strip());
       if (units >= 1 && units <= Charge.MAX_COST) {
@@ -571,8 +571,8 @@ final class PolicyPlanner {
   }
 
   /** The bean that computes the actual cost of a call, or of each item. */
-  private Optional<ActualCost> resultCost(MemberSet policy, List<Named> rules) {
-    Optional<Written<AnnotationClassValue<?>>> written = policy.find(PolicyMember.RESULT_COST);
+  private Optional<ActualCost> resultCost(MemberSet policy, List<NamedRule> rules) {
+    Optional<Sourced<AnnotationClassValue<?>>> written = policy.find(PolicyMember.RESULT_COST);
     if (written.isEmpty()) {
       Optional<Origin> stream = policy.originOf("stream");
       if (stream.isPresent()) {
@@ -581,11 +581,11 @@ final class PolicyPlanner {
       return Optional.empty();
     }
     Origin origin = written.get().origin();
-    if (rules.stream().noneMatch(Named::takesUnits)) {
+    if (rules.stream().noneMatch(NamedRule::takesUnits)) {
       throw origin.mistake(
           "no rule takes a cost: a concurrency limit takes one permit for each call: add other rules, or remove it");
     }
-    NamedBeans.FoundBean<ResultCost> bean = parts.beans().ofType(written.get(), ResultCost.class);
+    NamedBeans.BeanRef<ResultCost> bean = parts.beans().ofType(written.get(), ResultCost.class);
     if (!policy.has(PolicyMember.COST)) {
       throw origin.mistake(
           "a call takes its units before its result is known: write cost = \"…\", an estimate");
@@ -596,7 +596,7 @@ final class PolicyPlanner {
 
   /** How a stream takes its units; empty if the method has none. */
   private Optional<Steps> steps(
-      MemberSet policy, List<Named> rules, Written<AnnotationClassValue<?>> resultCost) {
+      MemberSet policy, List<NamedRule> rules, Sourced<AnnotationClassValue<?>> resultCost) {
     MethodChecks.requireSeenCompletion(method, resultCost, "write a cost alone");
     ResultKind kind = method == null ? ResultKind.UNKNOWN : method.result();
     Optional<Origin> stream = policy.originOf("stream");
@@ -617,7 +617,7 @@ final class PolicyPlanner {
       return Optional.empty();
     }
     boolean certain = kind == ResultKind.STREAM;
-    for (Named named : rules) {
+    for (NamedRule named : rules) {
       if (named.kind().byOutcome() || named.kind() == CountedCalls.WAITING) {
         if (!certain && stream.isEmpty()) {
           return Optional.empty(); // a stream is reported when it is found
@@ -631,7 +631,7 @@ final class PolicyPlanner {
                         named.kind().byOutcome() ? "counts by outcome" : "makes calls wait"));
       }
     }
-    Optional<Written<Long>> step = policy.find(PolicyMember.STREAM_STEP);
+    Optional<Sourced<Long>> step = policy.find(PolicyMember.STREAM_STEP);
     if (step.isPresent()) {
       long units = step.get().value();
       if (units < 1 || units > Charge.MAX_COST) {
@@ -641,7 +641,7 @@ final class PolicyPlanner {
     }
     return Optional.of(
         new Steps(
-            step.map(Written::value).orElse(0L).intValue(),
+            step.map(Sourced::value).orElse(0L).intValue(),
             policy.get(PolicyMember.STREAM_END).orElse(StreamEnd.FINISH),
             certain));
   }
@@ -650,18 +650,18 @@ final class PolicyPlanner {
    * At least one rule must count separate subjects: all calls together are never banned, since any
    * client could then cause an outage.
    */
-  private static Optional<BanRule> ban(MemberSet policy, List<Named> rules) {
+  private static Optional<BanRule> ban(MemberSet policy, List<NamedRule> rules) {
     if (!policy.hasGroup("ban")) {
       return Optional.empty();
     }
     BanRule ban = ban(policy);
-    List<Named> counting = rules.stream().filter(Named::takesUnits).toList();
+    List<NamedRule> counting = rules.stream().filter(NamedRule::takesUnits).toList();
     String remedy =
         rules.isEmpty()
             ? "it has no rules that could deny calls: add rules, or remove it"
             : counting.isEmpty()
                 ? "its rules limit calls in flight, and the time until a permit is free is unknown: add other rules, or remove it"
-                : counting.stream().map(Named::source).noneMatch(PolicyPlanner::canBan)
+                : counting.stream().map(NamedRule::source).noneMatch(PolicyPlanner::canBan)
                     ? "its rules count all calls together, and banning all of them would be an outage: add a rule that distinguishes subjects, or remove it"
                     : "";
     if (!remedy.isEmpty()) {
@@ -710,8 +710,8 @@ final class PolicyPlanner {
     return new BanRule((int) violations, within, time, (int) growth, longest);
   }
 
-  private static Optional<Written<Duration>> lease(MemberSet policy, List<Named> rules) {
-    Optional<Written<Duration>> lease = policy.find(PolicyMember.LEASE);
+  private static Optional<Sourced<Duration>> lease(MemberSet policy, List<NamedRule> rules) {
+    Optional<Sourced<Duration>> lease = policy.find(PolicyMember.LEASE);
     if (lease.isEmpty() || lease.get().value().isZero()) {
       return Optional.empty();
     }
@@ -726,8 +726,8 @@ final class PolicyPlanner {
     return lease;
   }
 
-  private static Optional<Written<Double>> warnAt(MemberSet policy, List<Named> rules) {
-    Optional<Written<Double>> share = policy.find(PolicyMember.WARN_AT);
+  private static Optional<Sourced<Double>> warnAt(MemberSet policy, List<NamedRule> rules) {
+    Optional<Sourced<Double>> share = policy.find(PolicyMember.WARN_AT);
     if (share.isEmpty() || share.get().value() == 0) {
       return Optional.empty();
     }
@@ -787,9 +787,9 @@ final class PolicyPlanner {
   }
 
   /** Each key is charged once and has one kind of ban, so all definitions must agree on them. */
-  private Owned agree(Owner owner, CommonToRules values) {
+  private ChargeDraft agree(ChargeKey key, CommonToRules values) {
     MemberSet policy = values.policy();
-    Owned known = owners.computeIfAbsent(owner, any -> new Owned(values.condition()));
+    ChargeDraft known = drafts.computeIfAbsent(key, any -> new ChargeDraft(values.condition()));
     if (!known.condition.equals(values.condition())) {
       throw policy.mistake(
           PolicyMember.CONDITION,
@@ -797,11 +797,11 @@ final class PolicyPlanner {
           "another @RateLimiter of this method counts the same subject under the same key with condition = \"%s\": use the same condition for both, or different keys"
               .formatted(known.condition.map(Object::toString).orElse("")));
     }
-    if (!owner.trial) { // which Redis decides, and which warns of nothing
+    if (!key.trial) { // which Redis decides, and which warns of nothing
       known.lease = agreed("lease", known.lease, values.lease());
       known.warnAt = agreed("warnAt", known.warnAt, values.warnAt());
     }
-    if (owner.kind == CountedCalls.IN_FLIGHT) {
+    if (key.kind == CountedCalls.IN_FLIGHT) {
       return known;
     }
     if (known.price != null && !known.price.equals(values.price())) {
@@ -812,7 +812,7 @@ final class PolicyPlanner {
               .formatted(known.price));
     }
     known.price = values.price();
-    if (values.ban().isPresent() && canBan(owner.subjects)) {
+    if (values.ban().isPresent() && canBan(key.subjects)) {
       if (known.ban != null && !known.ban.equals(values.ban().get())) {
         throw mistakeInBan(
             policy,
@@ -826,8 +826,8 @@ final class PolicyPlanner {
   }
 
   /** The value of the definitions that have one, which must be the same. */
-  private static <T> @Nullable Written<T> agreed(
-      String member, @Nullable Written<T> known, Optional<Written<T>> other) {
+  private static <T> @Nullable Sourced<T> agreed(
+      String member, @Nullable Sourced<T> known, Optional<Sourced<T>> other) {
     if (other.isPresent() && known != null && !known.value().equals(other.get().value())) {
       throw other
           .get()
@@ -841,8 +841,11 @@ final class PolicyPlanner {
 
   /** Adds the rules of one definition. A rule that is already present counts once. */
   private void put(
-      List<Named> added, List<Rule> to, Map<RuleReader.Read, Rule> distinct, DenialText text) {
-    for (Named each : added) {
+      List<NamedRule> added,
+      List<Rule> to,
+      Map<RuleReader.RuleSpec, Rule> distinct,
+      DenialText text) {
+    for (NamedRule each : added) {
       Rule rule = distinct.get(each.read());
       if (rule == null) {
         if (to.contains(each.rule())) {
@@ -866,7 +869,7 @@ final class PolicyPlanner {
    * The rule with a name of its own, since names distinguish the rules in header fields and bodies.
    * One that is derived from the numbers gets a suffix, such as {@code 10-per-60s-2}.
    */
-  private Rule distinct(Named named) {
+  private Rule distinct(NamedRule named) {
     Rule rule = named.rule();
     String distinct = rule.name();
     for (int i = 2; codeNames.containsKey(distinct); i++) {
@@ -881,7 +884,7 @@ final class PolicyPlanner {
 
   /** Whether the definition asks for a duplicate guard: in settings, any detail of one does. */
   static boolean wantsGuard(MemberSet policy) {
-    Optional<Written<Boolean>> enabled = policy.find(PolicyMember.DUPLICATE);
+    Optional<Sourced<Boolean>> enabled = policy.find(PolicyMember.DUPLICATE);
     if (enabled.filter(it -> it.origin().isSetting()).isPresent()) {
       return enabled.get().value();
     }
@@ -926,26 +929,24 @@ final class PolicyPlanner {
   /** The policy; it may be empty. */
   PolicyPlan plan() {
     List<PlannedCharge> charges = new ArrayList<>();
-    owners.forEach(
-        (owner, owned) -> {
-          Price price = owned.price == null ? Price.ONE : owned.price;
-          RuleStack known = stack(owner, owned, owned.known);
+    drafts.forEach(
+        (key, draft) -> {
+          Price price = draft.price == null ? Price.ONE : draft.price;
+          RuleStack known = stack(key, draft, draft.known);
           charges.add(
               new PlannedCharge(
-                  owner.limit,
-                  owned.deniesAnonymous
-                      ? owner.subjects.withAnonymous(Anonymous.REJECT)
-                      : owner.subjects,
+                  key.limit,
+                  draft.deniesAnonymous
+                      ? key.subjects.withAnonymous(Anonymous.REJECT)
+                      : key.subjects,
                   known,
-                  owned.anonymous.equals(owned.known)
-                      ? known
-                      : stack(owner, owned, owned.anonymous),
+                  draft.anonymous.equals(draft.known) ? known : stack(key, draft, draft.anonymous),
                   price.cost,
                   price.actual,
-                  owned.condition,
-                  observed || owner.observed,
-                  owned.anchor,
-                  owner.trial));
+                  draft.condition,
+                  observed || key.observed,
+                  draft.anchor,
+                  key.trial));
         });
     return new PolicyPlan(
         name,
@@ -961,20 +962,20 @@ final class PolicyPlanner {
         new LogThrottle());
   }
 
-  private RuleStack stack(Owner owner, Owned owned, List<Rule> rules) {
+  private RuleStack stack(ChargeKey key, ChargeDraft draft, List<Rule> rules) {
     RuleStack stack;
     try {
-      stack = RuleStack.of(rules).withCounting(owner.kind.counting());
-      stack = owned.ban == null ? stack : stack.withBan(owned.ban);
-      stack = owned.warnAt == null ? stack : stack.withWarnAt(owned.warnAt.value());
+      stack = RuleStack.of(rules).withCounting(key.kind.counting());
+      stack = draft.ban == null ? stack : stack.withBan(draft.ban);
+      stack = draft.warnAt == null ? stack : stack.withWarnAt(draft.warnAt.value());
     } catch (IllegalArgumentException e) {
       throw Origin.annotated(description, "@RateRule", rules.stream().map(Rule::name).toList())
           .mistake(String.valueOf(e.getMessage()));
     }
-    return owned.lease == null ? stack : leased(stack, owned.lease);
+    return draft.lease == null ? stack : leased(stack, draft.lease);
   }
 
-  private static RuleStack leased(RuleStack stack, Written<Duration> lease) {
+  private static RuleStack leased(RuleStack stack, Sourced<Duration> lease) {
     for (Rule rule : stack.rules()) {
       if (rule.longestLease().compareTo(RuleStack.MIN_LEASE) < 0) {
         throw lease

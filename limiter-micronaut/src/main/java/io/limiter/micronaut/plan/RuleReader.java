@@ -20,7 +20,7 @@ import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Expressible;
-import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.limiter.micronaut.plan.PlannedCharge.CountedCalls;
 import io.micronaut.core.annotation.AnnotationClassValue;
 import io.micronaut.core.annotation.Internal;
@@ -64,14 +64,14 @@ public final class RuleReader {
    * @param kind the kind of calls that it counts
    * @param anchor determines the day on which its windows begin; empty if it is the same for all
    */
-  record Read(Rule rule, boolean named, CountedCalls kind, Optional<SubjectAnchor> anchor) {}
+  record RuleSpec(Rule rule, boolean named, CountedCalls kind, Optional<SubjectAnchor> anchor) {}
 
   /** The name of a rule by its members. */
   String nameOf(MemberSet rule) {
     return read(rule).rule().name();
   }
 
-  Read read(MemberSet members) {
+  RuleSpec read(MemberSet members) {
     long count = members.get(PolicyMember.COUNT).orElse(DEFAULT_COUNT);
     if (count == 0 && isListed(members)) {
       return closed(members);
@@ -85,7 +85,7 @@ public final class RuleReader {
         inFlight ? permitDuration(members) : time(members, PolicyMember.TIME, DEFAULT_TIME);
     Rule rule = rule(members, count, window);
     CountedCalls kind = kind(members, rule);
-    return new Read(
+    return new RuleSpec(
         named(rule, members, PolicyMember.NAME),
         members.has(PolicyMember.NAME),
         kind,
@@ -100,9 +100,9 @@ public final class RuleReader {
   }
 
   /** A rule that admits no call, whatever its algorithm: what it limits is closed. */
-  private static Read closed(MemberSet members) {
+  private static RuleSpec closed(MemberSet members) {
     Rule rule = FixedWindowRule.of(0, time(members, PolicyMember.TIME, DEFAULT_TIME));
-    return new Read(
+    return new RuleSpec(
         named(rule, members, PolicyMember.NAME),
         members.has(PolicyMember.NAME),
         CountedCalls.ALL,
@@ -134,7 +134,7 @@ public final class RuleReader {
 
   /** The time in a member, within the bounds of every window. */
   static Duration time(MemberSet members, PolicyMember<Duration> member, Duration otherwise) {
-    Optional<Written<Duration>> written = members.find(member);
+    Optional<Sourced<Duration>> written = members.find(member);
     if (written.isEmpty()) {
       return otherwise;
     }
@@ -301,8 +301,8 @@ public final class RuleReader {
   }
 
   private CustomRule custom(MemberSet rule, long count, Duration window) {
-    Written<AnnotationClassValue<?>> own = rule.find(PolicyMember.CUSTOM).orElseThrow();
-    NamedBeans.FoundBean<CustomAlgorithm> bean = beans.ofType(own, CustomAlgorithm.class);
+    Sourced<AnnotationClassValue<?>> own = rule.find(PolicyMember.CUSTOM).orElseThrow();
+    NamedBeans.BeanRef<CustomAlgorithm> bean = beans.ofType(own, CustomAlgorithm.class);
     if (!bean.isSingleton()) {
       throw own.origin()
           .mistake("Redis is given the script of one bean of this type: make it a @Singleton");
@@ -363,7 +363,7 @@ public final class RuleReader {
     FixedWindowRule unaligned = FixedWindowRule.of(count, window);
     Origin time =
         rule.find(PolicyMember.TIME)
-            .map(Written::origin)
+            .map(Sourced::origin)
             .orElseGet(() -> rule.origin(PolicyMember.TIME, DEFAULT_TIME));
     return time.accepted(() -> alignment.map(unaligned::alignedTo).orElse(unaligned));
   }
@@ -380,7 +380,7 @@ public final class RuleReader {
     Optional<CalendarPeriod> calendar = rule.get(PolicyMember.CALENDAR);
     Alignment by = Alignment.to(zone.orElseGet(configuration::zone));
     by = calendar.map(by::each).orElse(by);
-    Optional<Written<Expressible>> anchor = rule.find(PolicyMember.ANCHOR);
+    Optional<Sourced<Expressible>> anchor = rule.find(PolicyMember.ANCHOR);
     if (anchor.filter(RuleReader::isOfSubject).isPresent()) {
       if (calendar.filter(each -> each != CalendarPeriod.DAY).isEmpty()) {
         throw anchor
@@ -400,7 +400,7 @@ public final class RuleReader {
   }
 
   /** Whether an anchor is an expression or the name of a bean, not a time. */
-  private static boolean isOfSubject(Written<Expressible> anchor) {
+  private static boolean isOfSubject(Sourced<Expressible> anchor) {
     String text = anchor.value().text();
     return !text.isEmpty() && !Character.isDigit(text.charAt(0));
   }
@@ -417,7 +417,7 @@ public final class RuleReader {
                     SubjectAnchor.OfBean::new));
   }
 
-  private static ZoneId zone(Written<String> zone) {
+  private static ZoneId zone(Sourced<String> zone) {
     try {
       return ZoneId.of(zone.value());
     } catch (DateTimeException unknown) {
@@ -426,7 +426,7 @@ public final class RuleReader {
     }
   }
 
-  private static LocalDateTime anchor(Written<Expressible> written) {
+  private static LocalDateTime anchor(Sourced<Expressible> written) {
     try {
       LocalDateTime anchor = LocalDateTime.parse(written.value().text());
       if (anchor.truncatedTo(ChronoUnit.MICROS).equals(anchor)) {

@@ -8,7 +8,7 @@ import io.limiter.micronaut.annotation.PeriodAnchor;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.exception.InvalidCallException.InvalidAnchorException;
 import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
-import io.limiter.micronaut.plan.NamedBeans.FoundBean;
+import io.limiter.micronaut.plan.NamedBeans.BeanRef;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
@@ -68,7 +68,7 @@ public sealed interface SubjectAnchor {
   }
 
   /** A bean of the application. */
-  record OfBean(FoundBean<PeriodAnchor> bean) implements SubjectAnchor {
+  record OfBean(BeanRef<PeriodAnchor> bean) implements SubjectAnchor {
 
     @Override
     public LocalDate of(Subject subject, CallValues call, RuleStack rules) {

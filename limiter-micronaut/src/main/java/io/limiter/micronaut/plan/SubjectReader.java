@@ -9,7 +9,7 @@ import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Expressible;
-import io.limiter.micronaut.definition.PolicyMember.Written;
+import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import java.util.List;
@@ -68,7 +68,7 @@ public final class SubjectReader {
   SubjectSource read(MemberSet who, Anonymous anonymous, ToIntFunction<CallExpression> ordinals) {
     rejectSeveral(who);
     if (who.has(PolicyMember.SUBJECT)) {
-      Written<Expressible> subject = who.find(PolicyMember.SUBJECT).orElseThrow();
+      Sourced<Expressible> subject = who.find(PolicyMember.SUBJECT).orElseThrow();
       if (subject.origin().isSetting()) {
         // An expression is compiled, so this is the name of a resolver.
         return resolver(
@@ -108,7 +108,7 @@ public final class SubjectReader {
    *
    * @param otherwise the remedy for a text that is not an expression
    */
-  static CallExpression expression(Written<Expressible> written, String otherwise) {
+  static CallExpression expression(Sourced<Expressible> written, String otherwise) {
     return written.value().expression().orElseThrow(() -> written.origin().mistake(otherwise));
   }
 
@@ -155,7 +155,7 @@ public final class SubjectReader {
   }
 
   private static SubjectSource resolver(
-      NamedBeans.FoundBean<SubjectResolver> bean, Anonymous anonymous) {
+      NamedBeans.BeanRef<SubjectResolver> bean, Anonymous anonymous) {
     return new SubjectSource.Resolver(bean.type(), anonymous, bean.object());
   }
 }

@@ -168,7 +168,7 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
     Map<PastCharge, byte[][]> records = new LinkedHashMap<>();
     for (PastCharge some : request.past()) {
       for (int c = 0; c < stacks.length; c++) {
-        if (charge(c).key().equals(some.charge().key()) && some.take()) {
+        if (charge(c).key().equals(some.charge().key()) && some.markSent()) {
           records.put(
               some,
               new byte[][] {

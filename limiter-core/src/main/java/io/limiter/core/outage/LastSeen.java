@@ -9,9 +9,9 @@ import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.store.LimitStore.KnownUse;
-import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
-import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
+import io.limiter.core.store.LimitStore.SeenUse;
+import io.limiter.core.store.LimitStore.SeenUse.PastUnits;
+import io.limiter.core.store.LimitStore.SeenUse.RuleUse;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.ArrayList;
@@ -22,10 +22,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * What one instance knows about one key: the store's last verdict, the calls on their way to the
  * store, and what the fallback has admitted since. It holds plain numbers, since it is written at
- * every call; a {@link KnownUse} is built from them when the fallback first needs it. Guarded by
+ * every call; a {@link SeenUse} is built from them when the fallback first needs it. Guarded by
  * itself.
  */
-final class KnownSubject {
+final class LastSeen {
 
   /**
    * For each rule: units left, units that return first, when they do, when all have; times in
@@ -179,7 +179,7 @@ final class KnownSubject {
   }
 
   /** The knowledge that the fallback has to adopt; null if it has already adopted it. */
-  synchronized @Nullable KnownUse useIfNews(Charge charge, long nowNanos) {
+  synchronized @Nullable SeenUse useIfNews(Charge charge, long nowNanos) {
     if (!news && inFlight == 0) {
       return null;
     }
@@ -199,7 +199,7 @@ final class KnownSubject {
     if (inFlight > 0) {
       since.add(new PastUnits(0, inFlight));
     }
-    return new KnownUse(Math.max(0, nowNanos - answeredNanos) / 1_000, rules, bannedMicros, since);
+    return new SeenUse(Math.max(0, nowNanos - answeredNanos) / 1_000, rules, bannedMicros, since);
   }
 
   /** Whether two stacks count the same; the day of the subject may have changed meanwhile. */
@@ -295,7 +295,7 @@ final class KnownSubject {
 
     /** Units have come back from their call. Has no effect if the store may have recorded them. */
     void giveBack(int some) {
-      synchronized (KnownSubject.this) {
+      synchronized (LastSeen.this) {
         long back = mixed || unsent < units ? 0 : Math.min(some, units);
         units -= back;
         unsent -= back;

@@ -17,9 +17,9 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
-import io.limiter.core.store.LimitStore.KnownUse;
-import io.limiter.core.store.LimitStore.KnownUse.PastUnits;
-import io.limiter.core.store.LimitStore.KnownUse.RuleUse;
+import io.limiter.core.store.LimitStore.SeenUse;
+import io.limiter.core.store.LimitStore.SeenUse.PastUnits;
+import io.limiter.core.store.LimitStore.SeenUse.RuleUse;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The numbers that one instance keeps about one key, to the nanosecond. */
-class KnownSubjectTest {
+class LastSeenTest {
 
   private static final long SECOND = 1_000_000_000L;
 
@@ -40,7 +40,7 @@ class KnownSubjectTest {
 
   private static final Rule BUCKET = TokenBucketRule.of(100, 100, Duration.ofSeconds(8));
 
-  private final KnownSubject subject = new KnownSubject();
+  private final LastSeen subject = new LastSeen();
 
   /** If more of them were missing than return at that time, the call would be denied then too. */
   @ParameterizedTest
@@ -85,11 +85,11 @@ class KnownSubjectTest {
 
     subject.learn(charge, verdict(LOG, 8, 1, 3).build(), 0, decided2, at(asked2), at(10));
 
-    KnownUse known = use(charge, 10);
+    SeenUse known = use(charge, 10);
     if (second) {
       assertThat(known)
           .isEqualTo(
-              new KnownUse(0, List.of(new RuleUse(8, 1, 1_000_000, 3_000_000)), 0, List.of()));
+              new SeenUse(0, List.of(new RuleUse(8, 1, 1_000_000, 3_000_000)), 0, List.of()));
     } else {
       assertThat(known).as("no news").isNull();
     }
@@ -135,7 +135,7 @@ class KnownSubjectTest {
 
   @Test
   void unitsGivenBackAreNotReported() {
-    KnownSubject.Admitted units = admit(charge(LOG).withCost(5), 100, 0);
+    LastSeen.Admitted units = admit(charge(LOG).withCost(5), 100, 0);
     use(charge(LOG), 0);
 
     units.giveBack(2);
@@ -149,7 +149,7 @@ class KnownSubjectTest {
   /** The store may have recorded them. Later ones are younger, and count for longer. */
   @Test
   void unitsThatWereSentAreNotGivenBack() {
-    KnownSubject.Admitted units = admit(charge(LOG).withCost(3), 100, 0);
+    LastSeen.Admitted units = admit(charge(LOG).withCost(3), 100, 0);
     past(0);
     admit(charge(LOG), 100, 1);
 
@@ -250,9 +250,9 @@ class KnownSubjectTest {
 
     assertThat(subject.forgetIfExpired(at(seconds))).isEqualTo(forgotten);
 
-    KnownUse known = use(charge(LOG), 0);
+    SeenUse known = use(charge(LOG), 0);
     if (forgotten) {
-      assertThat(known).isEqualTo(new KnownUse(0, List.of(), 0, List.of()));
+      assertThat(known).isEqualTo(new SeenUse(0, List.of(), 0, List.of()));
     } else {
       assertThat(known).isNull();
     }
@@ -306,7 +306,7 @@ class KnownSubjectTest {
     subject.learn(charge, verdict.build(), 0, 0, at(seconds), at(seconds));
   }
 
-  private KnownSubject.Admitted admit(Charge charge, long used, double seconds) {
+  private LastSeen.Admitted admit(Charge charge, long used, double seconds) {
     return subject.admitted(charge, used, at(seconds));
   }
 
@@ -318,7 +318,7 @@ class KnownSubjectTest {
     return past.stream().map(one -> one.charge().cost()).toList();
   }
 
-  private KnownUse use(Charge charge, double seconds) {
+  private SeenUse use(Charge charge, double seconds) {
     return subject.useIfNews(charge, at(seconds));
   }
 

@@ -9,9 +9,9 @@ import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
-import io.limiter.core.outage.KnownSubject.Admitted;
+import io.limiter.core.outage.LastSeen.Admitted;
 import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.LimitStore.KnownUse;
+import io.limiter.core.store.LimitStore.SeenUse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -32,10 +32,10 @@ import org.jspecify.annotations.Nullable;
  * One call that is sent to the store, and what this instance knows about its subjects: one entry
  * for each charge, null where the table had no room.
  */
-final class KnownCall {
+final class ContinuedCall {
 
   private final LimitRequest request;
-  private final @Nullable KnownSubject[] subjects;
+  private final @Nullable LastSeen[] subjects;
   private final LongSupplier nanos;
   private final long askedNanos;
   private final LimitRequest asked;
@@ -43,14 +43,14 @@ final class KnownCall {
   /**
    * Records at once that the call is under way, so that later decisions of the fallback include it.
    */
-  KnownCall(LimitRequest request, @Nullable KnownSubject[] subjects, LongSupplier nanos) {
+  ContinuedCall(LimitRequest request, @Nullable LastSeen[] subjects, LongSupplier nanos) {
     this.request = request;
     this.subjects = subjects;
     this.nanos = nanos;
     this.askedNanos = nanos.getAsLong();
     boolean reports = false;
     for (int c = 0; c < subjects.length; c++) {
-      KnownSubject subject = subjects[c];
+      LastSeen subject = subjects[c];
       reports |= subject != null && subject.sent(request.charge(c).cost());
     }
     this.asked = reports ? withReports() : request;
@@ -63,9 +63,9 @@ final class KnownCall {
   }
 
   /** Does something with the subjects that are known, and what the call takes from each. */
-  private void each(BiConsumer<KnownSubject, Charge> action) {
+  private void each(BiConsumer<LastSeen, Charge> action) {
     for (int c = 0; c < subjects.length; c++) {
-      KnownSubject subject = subjects[c];
+      LastSeen subject = subjects[c];
       if (subject != null) {
         action.accept(subject, request.charge(c));
       }
@@ -98,13 +98,13 @@ final class KnownCall {
     eachReported(
         (past, subject) -> {
           subject.reported();
-          if (past.take()) {
+          if (past.markSent()) {
             past.refused();
           }
         });
   }
 
-  private void eachReported(BiConsumer<PastCharge, KnownSubject> action) {
+  private void eachReported(BiConsumer<PastCharge, LastSeen> action) {
     for (PastCharge past : asked.past()) {
       each(
           (subject, charge) -> {
@@ -124,7 +124,7 @@ final class KnownCall {
     int rule = 0;
     for (int c = 0; c < subjects.length; c++) {
       Charge charge = request.charge(c);
-      KnownSubject subject = subjects[c];
+      LastSeen subject = subjects[c];
       boolean guard = c == request.charges().size();
       int next = rule + charge.stack().rules().size();
       if (subject != null) {
@@ -145,7 +145,7 @@ final class KnownCall {
    * @param decide the decision of the store that adopts it; completes at once
    */
   <T> T decide(LimitStore local, Supplier<T> decide) {
-    NavigableMap<Charge, KnownSubject> known =
+    NavigableMap<Charge, LastSeen> known =
         new TreeMap<>(
             Comparator.<Charge, String>comparing(charge -> charge.key().tag())
                 .thenComparing(charge -> charge.key().name()));
@@ -155,13 +155,13 @@ final class KnownCall {
 
   /** Locks all subjects, always in one order, and lets the local store adopt what is known. */
   private <T> T adopted(
-      NavigableMap<Charge, KnownSubject> known, LimitStore local, Supplier<T> decide) {
-    Map.Entry<Charge, KnownSubject> first = known.pollFirstEntry();
+      NavigableMap<Charge, LastSeen> known, LimitStore local, Supplier<T> decide) {
+    Map.Entry<Charge, LastSeen> first = known.pollFirstEntry();
     if (first == null) {
       return decide.get();
     }
     synchronized (first.getValue()) {
-      KnownUse use = first.getValue().useIfNews(first.getKey(), nanos.getAsLong());
+      SeenUse use = first.getValue().useIfNews(first.getKey(), nanos.getAsLong());
       if (use != null) {
         local.adopt(first.getKey(), use);
       }
@@ -177,7 +177,7 @@ final class KnownCall {
     @Nullable Admitted[] groups = new @Nullable Admitted[subjects.length];
     int rule = 0;
     for (int c = 0; c < subjects.length; c++) {
-      KnownSubject subject = subjects[c];
+      LastSeen subject = subjects[c];
       Charge charge = request.charge(c);
       long used = 0;
       if (c < request.charges().size()) {

@@ -20,45 +20,45 @@ import org.jspecify.annotations.Nullable;
  * fallback starts with nothing used. A key is known as long as any of its rules requires; each
  * further key then inspects a few of the known ones, and removes those that have expired.
  */
-final class KnownSubjectTable {
+final class LastSeenTable {
 
-  private static final @Nullable KnownSubject[] NONE = {};
+  private static final @Nullable LastSeen[] NONE = {};
 
   private final int size;
   private final LongSupplier nanos;
-  private final ConcurrentMap<StateKey, KnownSubject> subjects = new ConcurrentHashMap<>();
-  private final RotatingSearch<KnownSubject> expired = new RotatingSearch<>(subjects);
+  private final ConcurrentMap<StateKey, LastSeen> subjects = new ConcurrentHashMap<>();
+  private final RotatingSearch<LastSeen> expired = new RotatingSearch<>(subjects);
 
   /**
    * @param size the most keys
    * @param nanos a monotonic clock in nanoseconds
    */
-  KnownSubjectTable(int size, LongSupplier nanos) {
+  LastSeenTable(int size, LongSupplier nanos) {
     this.size = size;
     this.nanos = nanos;
   }
 
   /** A call that goes to the store now, under a fallback that counts. */
-  KnownCall call(LimitRequest request) {
-    @Nullable KnownSubject[] known = new KnownSubject[request.size()];
+  ContinuedCall call(LimitRequest request) {
+    @Nullable LastSeen[] known = new LastSeen[request.size()];
     for (int c = 0; c < known.length; c++) {
       Charge charge = request.charge(c);
       known[c] = charge.stack().permitDuration().isPresent() ? null : of(charge.key());
     }
-    return new KnownCall(request, known, nanos);
+    return new ContinuedCall(request, known, nanos);
   }
 
   /** A call that goes to the store now, under a fallback that counts nothing. */
-  KnownCall uncounted(LimitRequest request) {
-    return new KnownCall(request, NONE, nanos);
+  ContinuedCall uncounted(LimitRequest request) {
+    return new ContinuedCall(request, NONE, nanos);
   }
 
-  private @Nullable KnownSubject of(StateKey key) {
-    KnownSubject known = subjects.get(key);
+  private @Nullable LastSeen of(StateKey key) {
+    LastSeen known = subjects.get(key);
     if (known != null) {
       return known;
     }
-    return hasRoom() ? subjects.computeIfAbsent(key, unknown -> new KnownSubject()) : null;
+    return hasRoom() ? subjects.computeIfAbsent(key, unknown -> new LastSeen()) : null;
   }
 
   private boolean hasRoom() {
@@ -73,7 +73,7 @@ final class KnownSubjectTable {
   /** Discards the knowledge about these keys. */
   void forget(Collection<StateKey> keys) {
     for (StateKey key : keys) {
-      KnownSubject known = subjects.remove(key);
+      LastSeen known = subjects.remove(key);
       if (known != null) {
         known.forget();
       }
@@ -83,7 +83,7 @@ final class KnownSubjectTable {
   /** Discards what is known about bans under these keys. */
   void liftBans(Collection<StateKey> keys) {
     for (StateKey key : keys) {
-      KnownSubject known = subjects.get(key);
+      LastSeen known = subjects.get(key);
       if (known != null) {
         known.liftBan();
       }

@@ -47,7 +47,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.slf4j.helpers.NOPLogger;
 
 /** The fallback continues from what this instance knows, and the store receives what it missed. */
-class KnownSubjectTableTest {
+class LastSeenTableTest {
 
   private static final Duration MINUTE = Duration.ofMinutes(1);
   private static final int SIZE = 1_000;
@@ -105,7 +105,7 @@ class KnownSubjectTableTest {
         case NOT_SENT -> fails(FailureReason.DISCONNECTED, Optional.empty());
         case LOST_BEFORE -> {
           lost.add(new long[] {micros, brought(request)});
-          request.past().forEach(LimitRequest.PastCharge::take);
+          request.past().forEach(LimitRequest.PastCharge::markSent);
           yield fails(FailureReason.TIMEOUT, Optional.empty());
         }
         case LOST_AFTER -> {
