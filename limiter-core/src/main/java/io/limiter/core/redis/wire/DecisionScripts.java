@@ -113,8 +113,23 @@ public record DecisionScripts(
   }
 
   /**
-   * The files of the scripts, each of which is read once. They are assembled by lines, since a
-   * service starts with this code, and expressions over whole texts took most of its time.
+   * The files of the scripts, each of which is read once. This is their grammar:
+   *
+   * <ul>
+   *   <li>a line {@code --%name} is replaced by that file, {@code --%name.section} by the lines
+   *       between {@code --%begin section} and {@code --%end section} of it, each with its own
+   *       parts
+   *   <li>a name in capitals that {@code constants.lua} or {@link CellAlgorithm} has is replaced by
+   *       its number
+   *   <li>comments and indentation go
+   * </ul>
+   *
+   * <p>Redis runs the text of a script for each call, so a function is made for each call, too: six
+   * parts as functions took 1.8 µs more than the same lines in place, where a decision takes 8
+   * (Redis 7.0, {@code INFO commandstats}).
+   *
+   * <p>They are assembled by lines, since a service starts with this code, and expressions over
+   * whole texts took most of its time.
    */
   private static final class Files {
     private final Map<String, String> constants = new HashMap<>();
