@@ -267,7 +267,7 @@ public final class CallExpression {
     return type.isPrimitive()
         || type == Boolean.class
         || type == Character.class
-        || type.isEnum()
+        || Enum.class.isAssignableFrom(type) // a constant may have a class of its own
         || CharSequence.class.isAssignableFrom(type)
         || Number.class.isAssignableFrom(type)
         || TemporalAccessor.class.isAssignableFrom(type)

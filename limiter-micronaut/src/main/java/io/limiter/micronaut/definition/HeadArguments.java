@@ -35,13 +35,25 @@ import java.util.stream.Stream;
 public final class HeadArguments {
 
   private static final Set<String> KEYWORDS =
-      Set.of("true", "false", "null", "not", "and", "or", "matches", "instanceof", "empty");
+      Set.of(
+          "true",
+          "false",
+          "null",
+          "not",
+          "and",
+          "or",
+          "div",
+          "mod",
+          "matches",
+          "instanceof",
+          "empty");
 
   /** Beans, the target, properties and types: code of the application. */
   private static final Set<String> ROOTS = Set.of("ctx", "this", "env", "T");
 
+  /** A text, which has no escapes; a number with its suffix; a name; a sign. */
   private static final Pattern TOKENS =
-      Pattern.compile("'(?:[^'\\\\]|\\\\.)*'|[\\p{L}_$][\\p{L}\\p{N}_$]*|\\.|#|\\S");
+      Pattern.compile("'[^']*'|\\p{N}[\\p{L}\\p{N}_]*|[\\p{L}_$][\\p{L}\\p{N}_$]*|\\S");
 
   private static final List<Class<? extends Annotation>> SOURCES =
       List.of(PathVariable.class, QueryValue.class, Header.class, CookieValue.class);
@@ -116,7 +128,7 @@ public final class HeadArguments {
         depth = before.equals("#") && token.equals("{") ? 1 : 0;
       } else if (token.equals("{") || token.equals("}")) {
         depth += token.equals("{") ? 1 : -1;
-      } else if ((Character.isLetter(token.charAt(0)) || token.matches("[_$#].*"))
+      } else if ((Character.isLetter(token.charAt(0)) || token.matches("[_$].*"))
           && !before.equals(".")
           && !KEYWORDS.contains(token)) {
         names.add(token);
@@ -141,7 +153,10 @@ public final class HeadArguments {
         && methods.stream().allMatch(method -> method == Get.class || method == Head.class);
   }
 
-  /** Whether the path of its class, or each path of its method, has a variable of this name. */
+  /**
+   * Whether the path of its class, or each path of its method, has a variable of this name. One of
+   * the query, and one that may be left out, has the value of a field of the body then.
+   */
   private static boolean isInPath(AnnotationMetadata route, String name) {
     String[] several = route.stringValues(UriMapping.class, "uris");
     List<String> ofMethod =
@@ -154,6 +169,13 @@ public final class HeadArguments {
                 !templates.isEmpty()
                     && templates.stream()
                         .map(UriMatchTemplate::of)
-                        .allMatch(template -> template.getVariableNames().contains(name)));
+                        .allMatch(
+                            template ->
+                                template.getVariables().stream()
+                                    .anyMatch(
+                                        variable ->
+                                            variable.getName().equals(name)
+                                                && !variable.isQuery()
+                                                && !variable.isOptional())));
   }
 }

@@ -2,13 +2,16 @@
 package io.limiter.micronaut.http;
 
 import io.limiter.micronaut.definition.HeadArguments;
+import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.bind.ArgumentBinder.BindingResult;
+import io.micronaut.core.bind.annotation.Bindable;
 import io.micronaut.core.convert.ArgumentConversionContext;
 import io.micronaut.core.convert.ConversionContext;
 import io.micronaut.core.convert.ConversionService;
 import io.micronaut.core.type.Argument;
 import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MediaType;
 import io.micronaut.http.bind.RequestBinderRegistry;
 import io.micronaut.http.bind.binders.PendingRequestBindingResult;
 import io.micronaut.http.bind.binders.RequestArgumentBinder;
@@ -47,6 +50,7 @@ public final class HeadBinder {
    * @param positions which ones, from 0
    * @return the arguments, null at other positions; empty if one of them is missing or malformed,
    *     which Micronaut answers when it binds all of them
+   * @throws MissingSubjectException if Micronaut would read one from a form
    */
   public Optional<Object[]> bind(HttpRequest<?> request, Iterable<Integer> positions) {
     RouteMatch<?> match = RouteAttributes.getRouteMatch(request).orElse(null);
@@ -61,11 +65,31 @@ public final class HeadBinder {
       Object inPath = variables.get(route.getArgumentNames()[position]);
       @SuppressWarnings("unchecked") // any argument
       Argument<Object> argument = (Argument<Object>) arguments[position];
-      Optional<Object> value =
-          inPath == null
-              ? ofBinder(route, position, argument, request)
-              : conversions.convert(inPath, context(argument, request));
-      if (value.isEmpty() && !argument.isNullable()) {
+      ArgumentConversionContext<Object> context =
+          ConversionContext.of(
+              argument, request.getLocale().orElse(null), request.getCharacterEncoding());
+      Optional<Object> value;
+      boolean malformed;
+      if (inPath == null && isOfForm(argument, request)) {
+        value = request.getParameters().get(argument.getName(), context);
+        malformed = context.getLastError().isPresent();
+        if (value.isEmpty() && !malformed) {
+          throw new MissingSubjectException(
+              "The argument '%s' decides about a limit before a form is read: send it in the query"
+                  .formatted(argument.getName()));
+        }
+      } else if (inPath == null) {
+        RequestArgumentBinder<Object> binder = route.resolveArgumentBinders(binders)[position];
+        BindingResult<Object> result =
+            binder == null ? BindingResult.unsatisfied() : binder.bind(context, request);
+        boolean pending = result instanceof PendingRequestBindingResult<?>;
+        malformed = pending || !result.getConversionErrors().isEmpty();
+        value = malformed || !result.isSatisfied() ? Optional.empty() : result.getValue();
+      } else {
+        value = conversions.convert(inPath, context);
+        malformed = context.getLastError().isPresent();
+      }
+      if (malformed || (value.isEmpty() && !argument.isNullable())) {
         return Optional.empty();
       }
       bound[position] = value.orElse(null);
@@ -73,26 +97,18 @@ public final class HeadBinder {
     return Optional.of(bound);
   }
 
-  private Optional<Object> ofBinder(
-      MethodBasedRouteInfo<?, ?> route,
-      int position,
-      Argument<Object> argument,
-      HttpRequest<?> request) {
-    RequestArgumentBinder<Object> binder = route.resolveArgumentBinders(binders)[position];
-    if (binder == null) {
-      return Optional.empty();
-    }
-    BindingResult<Object> result = binder.bind(context(argument, request), request);
-    return result instanceof PendingRequestBindingResult<?>
-            || !result.getConversionErrors().isEmpty()
-            || !result.isSatisfied()
-        ? Optional.empty()
-        : result.getValue();
-  }
-
-  private static ArgumentConversionContext<Object> context(
-      Argument<Object> argument, HttpRequest<?> request) {
-    return ConversionContext.of(
-        argument, request.getLocale().orElse(null), request.getCharacterEncoding());
+  /**
+   * Micronaut binds an argument without an annotation to the query, else to a field of a form, and
+   * its binder would claim that field.
+   */
+  private static boolean isOfForm(Argument<?> argument, HttpRequest<?> request) {
+    return !argument.getAnnotationMetadata().hasStereotype(Bindable.class)
+        && request
+            .getContentType()
+            .filter(
+                type ->
+                    type.matches(MediaType.APPLICATION_FORM_URLENCODED_TYPE)
+                        || type.matches(MediaType.MULTIPART_FORM_DATA_TYPE))
+            .isPresent();
   }
 }

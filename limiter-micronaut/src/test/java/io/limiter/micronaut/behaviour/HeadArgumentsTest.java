@@ -45,7 +45,17 @@ class HeadArgumentsTest {
 
   enum Size {
     SMALL,
-    LARGE
+    /** Of a class of its own. */
+    LARGE {
+      @Override
+      boolean isLarge() {
+        return true;
+      }
+    };
+
+    boolean isLarge() {
+      return false;
+    }
   }
 
   record Order(String item) {}
@@ -179,6 +189,52 @@ class HeadArgumentsTest {
       return name;
     }
 
+    /** Micronaut binds it to a field of the body, if there is one. */
+    @Post("/template{?who}")
+    @RateLimiter(subject = "#{who ?: 'none'}", rules = @RateRule(count = 1))
+    String template(@Nullable String who, @Body Order order) {
+      return run();
+    }
+
+    /** As a variable of a path that may be left out. */
+    @Post("/left-out{/who}")
+    @RateLimiter(subject = "#{who ?: 'none'}", rules = @RateRule(count = 1))
+    String leftOut(@Nullable String who, @Body Order order) {
+      return run();
+    }
+
+    /** A text has no escapes. */
+    @Post("/backslash")
+    @RateLimiter(subject = "#{who + '\\' + order.item + '\\'}", rules = @RateRule(count = 1))
+    String backslash(@QueryValue String who, @Body Order order) {
+      return run();
+    }
+
+    @Post("/signs")
+    @RateLimiter(subject = "#{#who + 7 div 2 + 10L}", rules = @RateRule(count = 1))
+    String signs(@QueryValue String who, @Body Order order) {
+      return run();
+    }
+
+    @Get("/maybe")
+    @RateLimiter(subject = "#{n ?: 7}", rules = @RateRule(count = 1))
+    String maybe(@Nullable @QueryValue Integer n) {
+      return run();
+    }
+
+    @Post("/before-maybe")
+    @RateLimiter(subject = "#{n ?: 7}", beforeSecurity = true, rules = @RateRule(count = 1))
+    String beforeMaybe(@Nullable @QueryValue Integer n, @Body Order order) {
+      return run();
+    }
+
+    @Get("/form-or-query")
+    @RateLimiter(subject = "#{who}", rules = @RateRule(count = 1))
+    String formOrQuery(String who) {
+      run();
+      return who;
+    }
+
     @Post("/bean")
     @RateLimiter(subject = "#{this.named(who)}", rules = @RateRule(count = 1))
     String bean(@QueryValue String who, @Body Order order) {
@@ -241,6 +297,7 @@ class HeadArgumentsTest {
     "constant, /constant?size=SMALL, /constant?size=LARGE",
     "nothing, /nothing, /nothing?who=a",
     "before, /before?who=a, /before?who=b",
+    "signs, /signs?who=a, /signs?who=b",
   })
   void theGateCountsByTheHead(String method, String one, String other) {
     assertThat(isDecidedByGate(method)).isTrue();
@@ -320,13 +377,39 @@ class HeadArgumentsTest {
     "both, /both?who=a",
     "part, /part",
     "bean, /bean?who=a",
-    "optional, /optional?who=a"
+    "optional, /optional?who=a",
+    "template, /template?who=a",
+    "leftOut, /left-out/a",
+    "backslash, /backslash?who=a"
   })
   void theGuardCountsByTheRest(String method, String route) {
     assertThat(isDecidedByGate(method)).isFalse();
     assertThat(post(route, BROKEN).statusCode()).isEqualTo(400);
     assertThat(post(route, WHOLE).body()).as("a broken body does not count").isEqualTo("run 1");
     assertThat(post(route, WHOLE).statusCode()).isEqualTo(429);
+  }
+
+  /** What may be null is not null because it is malformed. */
+  @Test
+  void aMalformedValueOfANullableArgumentIsNotCounted() {
+    assertThat(isDecidedByGate("maybe")).isTrue();
+    assertThat(server.get("/head/one/maybe?n=x").statusCode()).isEqualTo(400);
+    assertThat(server.keys().all()).isEmpty();
+    assertThat(server.get("/head/one/maybe").statusCode()).isEqualTo(200);
+    assertThat(server.get("/head/one/maybe?n=7").statusCode()).isEqualTo(429);
+
+    assertThat(post("/before-maybe?n=x", WHOLE).statusCode()).isEqualTo(400);
+    assertThat(post("/before-maybe?n=x", WHOLE).body()).doesNotContain("convert");
+    assertThat(server.bean(Routes.class).runs).hasValue(1);
+  }
+
+  /** Micronaut would bind it to a field of the form, which the gate must not claim. */
+  @Test
+  void theQueryOfAGetCountsWhateverItsContentType() {
+    String[] form = {"Content-Type", "application/x-www-form-urlencoded"};
+    assertThat(server.get("/head/one/form-or-query?who=a", form).body()).isEqualTo("a");
+    assertThat(server.get("/head/one/form-or-query?who=a", form).statusCode()).isEqualTo(429);
+    assertThat(server.get("/head/one/form-or-query", form).statusCode()).isEqualTo(400);
   }
 
   @Test
