@@ -38,7 +38,10 @@ public interface CallState {
     return false;
   }
 
-  /** Observes or withholds the items of the stream that the method has returned. */
+  /**
+   * Observes or withholds the items of the stream that the method has returned, as the parts before
+   * this one pass them on.
+   */
   default Flux<Object> items(Flux<Object> items, Reader reader) {
     return items;
   }

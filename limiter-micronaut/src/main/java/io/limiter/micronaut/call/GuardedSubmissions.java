@@ -38,6 +38,12 @@ final class GuardedSubmissions implements CallPart {
     this.timer = timer;
   }
 
+  /** Before others, so that it sees the stream of the method, and not one that they cut. */
+  @Override
+  public int getOrder() {
+    return HIGHEST_PRECEDENCE;
+  }
+
   @Override
   public @Nullable Holder of(LimitPlan plan) {
     DuplicateGuard guard = plan.duplicates().orElse(null);
