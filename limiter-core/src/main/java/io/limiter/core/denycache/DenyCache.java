@@ -140,6 +140,23 @@ public final class DenyCache extends DelegatingStore {
   }
 
   /**
+   * Asks the store behind this one. A store that throws, or returns no stage, fails as one whose
+   * stage fails.
+   */
+  private CompletionStage<Verdict> ask(LimitRequest request, Mode mode) {
+    try {
+      CompletionStage<Verdict> verdict = store.decide(request, mode);
+      if (verdict == null) {
+        throw new IllegalStateException(
+            "%s returned null: let decide() return a stage".formatted(store.getClass().getName()));
+      }
+      return verdict;
+    } catch (Throwable thrown) {
+      return CompletableFuture.failedFuture(thrown);
+    }
+  }
+
+  /**
    * Caches what the store has answered.
    *
    * @param before what was known when it was asked

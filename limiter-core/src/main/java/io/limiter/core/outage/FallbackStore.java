@@ -161,19 +161,28 @@ public final class FallbackStore extends DelegatingStore {
   private CompletionStage<Verdict> decideNow(LimitRequest request, Mode mode) {
     Fallback fallback = fallbacks.apply(request.policy());
     ContinuedCall call = known(request, fallback);
-    return ask(call.asked(), mode)
-        .handle(
-            (verdict, failure) -> {
-              if (failure != null) {
-                return decide(fallback, call, mode, unwrap(failure));
-              }
-              report(call, null);
-              if (failing) {
-                logEnd();
-              }
-              call.answered(verdict);
-              return verdict;
-            });
+    CompletionStage<Verdict> answer;
+    try {
+      answer = store.decide(call.asked(), mode);
+      if (answer == null) {
+        throw new IllegalStateException(
+            "%s returned null: let decide() return a stage".formatted(store.getClass().getName()));
+      }
+    } catch (Throwable thrown) { // the store may be the application's
+      answer = CompletableFuture.failedFuture(thrown);
+    }
+    return answer.handle(
+        (verdict, failure) -> {
+          if (failure != null) {
+            return decide(fallback, call, mode, unwrap(failure));
+          }
+          report(call, null);
+          if (failing) {
+            logEnd();
+          }
+          call.answered(verdict);
+          return verdict;
+        });
   }
 
   private ContinuedCall known(LimitRequest request, Fallback fallback) {

@@ -7,7 +7,6 @@ import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /** A store in front of another one: passes on what a subclass does not override. */
@@ -23,23 +22,6 @@ public abstract class DelegatingStore implements LimitStore {
   @Override
   public CompletionStage<Verdict> decide(LimitRequest request, Mode mode) {
     return store.decide(request, mode);
-  }
-
-  /**
-   * Asks the store behind this one. A store that throws, or returns no stage, fails as one whose
-   * stage fails.
-   */
-  protected final CompletionStage<Verdict> ask(LimitRequest request, Mode mode) {
-    try {
-      CompletionStage<Verdict> verdict = store.decide(request, mode);
-      if (verdict == null) {
-        throw new IllegalStateException(
-            "%s returned null: let decide() return a stage".formatted(store.getClass().getName()));
-      }
-      return verdict;
-    } catch (Throwable thrown) {
-      return CompletableFuture.failedFuture(thrown);
-    }
   }
 
   @Override

@@ -109,38 +109,42 @@ public final class LimitedCall {
   private Phase phase;
   private int status = NO_STATUS; // of a response that did not wait for the method
 
+  /**
+   * @param outcomes null if its completion makes no difference
+   */
   private LimitedCall(
       LimitPlan plan,
       Verdict verdict,
       @Nullable LimitDeniedException denial,
       CallState[] states,
-      CompletionPlan outcomes) {
+      @Nullable CompletionPlan outcomes) {
     this.plan = plan;
     this.verdict = verdict;
     this.denial = denial;
     this.states = states;
-    this.answer = CallAnswer.of(outcomes);
-    this.completes = outcomes.decide() || states.length > 0;
+    this.answer = outcomes == null ? null : CallAnswer.of(outcomes);
+    this.completes = outcomes != null && (outcomes.decide() || states.length > 0);
     this.phase = completes ? Phase.WAITING : Phase.OVER;
   }
 
   /** A call that is charged nothing. */
   public static LimitedCall uncharged(LimitPlan plan) {
-    return new LimitedCall(plan, Verdict.free(plan.policy()), null, NOTHING, CompletionPlan.NONE);
+    return new LimitedCall(plan, Verdict.free(plan.policy()), null, NOTHING, null);
   }
 
   /**
    * @param states what it holds
    */
   static LimitedCall admitted(LimitPlan plan, Verdict verdict, CallState... states) {
-    return new LimitedCall(plan, verdict, null, states, plan.outcomes());
+    return new LimitedCall(
+        plan, verdict, null, states, plan.countsByCompletion() ? plan.outcomes() : null);
   }
 
   /** A call that is denied, under the policy that denies it. */
   static LimitedCall denied(LimitPlan plan, Verdict verdict) {
     Verdict named = plan.named(verdict);
     LimitDeniedException denial = LimitDeniedException.of(named, plan.text(named));
-    return new LimitedCall(plan, named, denial, NOTHING, CompletionPlan.NONE);
+    return new LimitedCall(plan, named, denial, NOTHING, null);
   }
 
   /** The gate has admitted a request: the guard may enter its method once. */
