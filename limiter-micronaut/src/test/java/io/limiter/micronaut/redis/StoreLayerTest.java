@@ -43,7 +43,9 @@ class StoreLayerTest {
         "limiter.redis.deadline",
         "10s",
         "limiter.redis.warm-up",
-        "10s");
+        "10s",
+        "limiter.deny-cache.enabled",
+        true);
   }
 
   /** The third call is denied by the deny cache, and the warm-up passes none of them. */
