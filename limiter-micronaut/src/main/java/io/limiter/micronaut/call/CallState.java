@@ -17,7 +17,7 @@ import reactor.core.publisher.Flux;
 @Internal
 public interface CallState {
 
-  /** The method begins. Not called if no guard sees that and the request is not limited further. */
+  /** The method begins; of a method without a guard, the request has passed the gate. */
   default void entered() {}
 
   /** The client has its response, or is gone, and the method still runs. */

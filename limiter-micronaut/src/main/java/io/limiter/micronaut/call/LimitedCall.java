@@ -442,14 +442,14 @@ public final class LimitedCall {
         status = UNSEEN;
       }
     }
-    return outlived();
+    outlived();
+    return true;
   }
 
-  private boolean outlived() {
+  private void outlived() {
     for (CallState state : states) {
       state.outlived();
     }
-    return true;
   }
 
   /**

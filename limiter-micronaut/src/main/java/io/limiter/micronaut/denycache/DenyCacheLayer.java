@@ -29,16 +29,21 @@ final class DenyCacheLayer implements StoreLayer, EndpointPart {
 
   @Override
   public LimitStore around(LimitStore store) {
-    LimitStore cached = forWarmUp(store);
-    size = cached instanceof DenyCache cache ? cache::remembered : null;
-    return cached;
+    if (!settings.enabled()) {
+      return store;
+    }
+    DenyCache cache = cached(store);
+    size = cache::remembered;
+    return cache;
   }
 
   @Override
   public LimitStore forWarmUp(LimitStore store) {
-    return settings.enabled()
-        ? new DenyCache(store, policies::denyCache, settings.maxSize(), settings.maxAge())
-        : store;
+    return settings.enabled() ? cached(store) : store;
+  }
+
+  private DenyCache cached(LimitStore store) {
+    return new DenyCache(store, policies::denyCache, settings.maxSize(), settings.maxAge());
   }
 
   @Override

@@ -69,11 +69,11 @@ public final class HeadBinder {
           ConversionContext.of(
               argument, request.getLocale().orElse(null), request.getCharacterEncoding());
       Optional<Object> value;
-      boolean malformed;
+      boolean unbound;
       if (inPath == null && isOfForm(argument, request)) {
         value = request.getParameters().get(argument.getName(), context);
-        malformed = context.getLastError().isPresent();
-        if (value.isEmpty() && !malformed) {
+        unbound = context.getLastError().isPresent();
+        if (value.isEmpty() && !unbound) {
           throw new MissingSubjectException(
               "The argument '%s' decides about a limit before a form is read: send it in the query"
                   .formatted(argument.getName()));
@@ -83,13 +83,13 @@ public final class HeadBinder {
         BindingResult<Object> result =
             binder == null ? BindingResult.unsatisfied() : binder.bind(context, request);
         boolean pending = result instanceof PendingRequestBindingResult<?>;
-        malformed = pending || !result.getConversionErrors().isEmpty();
-        value = malformed || !result.isSatisfied() ? Optional.empty() : result.getValue();
+        unbound = pending || !result.getConversionErrors().isEmpty();
+        value = unbound || !result.isSatisfied() ? Optional.empty() : result.getValue();
       } else {
         value = conversions.convert(inPath, context);
-        malformed = context.getLastError().isPresent();
+        unbound = context.getLastError().isPresent();
       }
-      if (malformed || (value.isEmpty() && !argument.isNullable())) {
+      if (unbound || (value.isEmpty() && !argument.isNullable())) {
         return Optional.empty();
       }
       bound[position] = value.orElse(null);

@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * What a feature shows at the endpoints of micronaut-management. Each bean of this type is asked,
- * by any thread.
+ * What a feature shows: in the health of the limiter, at the endpoint {@code limits}, and as
+ * meters. Each bean of this type is asked, by any thread.
  */
 @Internal
 public interface EndpointPart {

@@ -89,7 +89,7 @@ final class PolicyPlanner {
     }
   }
 
-  /** The rules that one key is charged by. */
+  /** The rules of one key, and what they have in common. */
   private static final class ChargeDraft {
     final List<Rule> known = new ArrayList<>();
     final List<Rule> anonymous = new ArrayList<>();

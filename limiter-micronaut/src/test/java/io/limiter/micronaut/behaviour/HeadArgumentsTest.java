@@ -41,6 +41,7 @@ class HeadArgumentsTest {
 
   private static final String SPEC = "HeadArgumentsTest";
   private static final String WHOLE = "{\"item\":\"a\"}";
+  private static final String QUERY = "/head/one/form-or-query?who=a";
   private static final String BROKEN = "{\"item\":";
 
   enum Size {
@@ -410,6 +411,25 @@ class HeadArgumentsTest {
     assertThat(server.get("/head/one/form-or-query?who=a", form).body()).isEqualTo("a");
     assertThat(server.get("/head/one/form-or-query?who=a", form).statusCode()).isEqualTo(429);
     assertThat(server.get("/head/one/form-or-query", form).statusCode()).isEqualTo(400);
+  }
+
+  /** What the method gets is what was counted, also where a body names it otherwise. */
+  @ParameterizedTest
+  @CsvSource({
+    "application/x-www-form-urlencoded, who=b",
+    "application/json, '{\"who\":\"b\"}'",
+  })
+  void aBodyOfAGetDoesNotReplaceItsQuery(String type, String body) {
+    String[] content = {"Content-Type", type};
+    HttpResponse<String> first = server.exchange("GET", QUERY, body, content);
+    assertThat(first.body()).isEqualTo("a");
+    assertThat(server.get(QUERY).statusCode()).isEqualTo(429);
+    assertThat(server.get("/head/one/form-or-query?who=b").statusCode()).isEqualTo(200);
+
+    server.clear();
+    String bodyAlone = "/head/one/form-or-query";
+    assertThat(server.exchange("GET", bodyAlone, body, content).statusCode()).isEqualTo(400);
+    assertThat(server.keys().all()).isEmpty();
   }
 
   @Test

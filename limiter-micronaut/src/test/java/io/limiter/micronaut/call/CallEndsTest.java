@@ -10,21 +10,15 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.util.LogThrottle;
-import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.call.LimitedCall.Event;
 import io.limiter.micronaut.call.LimitedCall.Phase;
-import io.limiter.micronaut.plan.CompletionPlan;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.PlannedCharge;
-import io.limiter.micronaut.plan.PolicyPlan;
-import io.limiter.micronaut.subject.SubjectSource;
+import io.limiter.micronaut.testing.Plans;
 import io.micronaut.http.HttpRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -40,36 +34,7 @@ class CallEndsTest {
   private static final RuleStack FAILURES =
       RuleStack.of(List.of(FixedWindowRule.of(5, Duration.ofHours(1))))
           .withCounting(Counting.FAILURES);
-  private static final LimitPlan PLAN =
-      LimitPlan.of(
-          "method",
-          List.of(
-              new PolicyPlan(
-                  "policy",
-                  List.of(
-                      new PlannedCharge(
-                          "policy",
-                          new SubjectSource.User(Anonymous.ADDRESS),
-                          FAILURES,
-                          FAILURES,
-                          PlannedCharge.Cost.ONE,
-                          Optional.empty(),
-                          Optional.empty(),
-                          false,
-                          Optional.empty(),
-                          false)),
-                  Optional.empty(),
-                  Map.of(),
-                  Map.of(),
-                  CompletionPlan.Failure.USUAL,
-                  false,
-                  Optional.empty(),
-                  Optional.empty(),
-                  Map.of(),
-                  new LogThrottle())),
-          true,
-          false,
-          false);
+  private static final LimitPlan PLAN = Plans.of(FAILURES);
 
   /** What may be observed of a call. */
   private enum Step {

@@ -12,19 +12,12 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.util.LogThrottle;
-import io.limiter.micronaut.annotation.Anonymous;
-import io.limiter.micronaut.plan.CompletionPlan;
 import io.limiter.micronaut.plan.LimitPlan;
-import io.limiter.micronaut.plan.PlannedCharge;
-import io.limiter.micronaut.plan.PolicyPlan;
-import io.limiter.micronaut.subject.SubjectSource;
+import io.limiter.micronaut.testing.Plans;
 import java.time.Duration;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** When a subject near a limit is reported, by the clock of the store. */
@@ -34,36 +27,7 @@ class LimitWarningsTest {
       FixedWindowRule.aligned(10, CalendarPeriod.MONTH, ZoneOffset.UTC);
   private static final Rule HOUR = FixedWindowRule.of(5, Duration.ofHours(1));
   private static final Policy POLICY = Policy.of("policy", MONTH, HOUR).withWarnAt(0.8);
-  private static final LimitPlan PLAN =
-      LimitPlan.of(
-          "method",
-          List.of(
-              new PolicyPlan(
-                  "policy",
-                  List.of(
-                      new PlannedCharge(
-                          "policy",
-                          new SubjectSource.User(Anonymous.ADDRESS),
-                          POLICY.stacks().get(0),
-                          POLICY.stacks().get(0),
-                          PlannedCharge.Cost.ONE,
-                          Optional.empty(),
-                          Optional.empty(),
-                          false,
-                          Optional.empty(),
-                          false)),
-                  Optional.empty(),
-                  Map.of(),
-                  Map.of(MONTH.name(), MONTH.name(), HOUR.name(), HOUR.name()),
-                  CompletionPlan.Failure.USUAL,
-                  false,
-                  Optional.empty(),
-                  Optional.empty(),
-                  Map.of(),
-                  new LogThrottle())),
-          true,
-          false,
-          false);
+  private static final LimitPlan PLAN = Plans.of(POLICY.stacks().get(0));
 
   private final List<String> warnings = new ArrayList<>();
   private long micros = 1_700_000_000_000_000L;

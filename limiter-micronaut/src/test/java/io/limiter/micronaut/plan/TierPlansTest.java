@@ -5,22 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLogRule;
-import io.limiter.core.util.LogThrottle;
-import io.limiter.micronaut.annotation.Anonymous;
-import io.limiter.micronaut.plan.PlannedCharge.Cost;
-import io.limiter.micronaut.subject.SubjectSource;
+import io.limiter.micronaut.testing.Plans;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** What the plan of a tier has from the plan of all callers. */
 class TierPlansTest {
 
-  private static final LimitPlan PLAN =
-      LimitPlan.of(
-          "method", List.of(policy(1, Map.of("gold", policy(2, Map.of())))), true, false, false);
+  private static final LimitPlan PLAN = Plans.of(policy(1, Map.of("gold", policy(2, Map.of()))));
 
   @Test
   void theTierHasItsOwnRules() {
@@ -49,29 +43,7 @@ class TierPlansTest {
   }
 
   private static PolicyPlan policy(int count, Map<String, PolicyPlan> tiers) {
-    RuleStack stack = RuleStack.of(List.of(SlidingWindowLogRule.of(count, Duration.ofMinutes(1))));
-    return new PolicyPlan(
-        "policy",
-        List.of(
-            new PlannedCharge(
-                "limit",
-                new SubjectSource.User(Anonymous.ADDRESS),
-                stack,
-                stack,
-                Cost.ONE,
-                Optional.empty(),
-                Optional.empty(),
-                false,
-                Optional.empty(),
-                false)),
-        Optional.empty(),
-        Map.of(),
-        Map.of(),
-        CompletionPlan.Failure.USUAL,
-        false,
-        Optional.empty(),
-        Optional.empty(),
-        tiers,
-        new LogThrottle());
+    return Plans.policy(
+        RuleStack.of(List.of(SlidingWindowLogRule.of(count, Duration.ofMinutes(1)))), tiers);
   }
 }
