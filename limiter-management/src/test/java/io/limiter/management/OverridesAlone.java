@@ -57,7 +57,14 @@ class OverridesAlone {
   void overridesHoldAndCallersAreBlocked() {
     try (HttpService service =
         HttpService.start(
-            SPEC, Map.of("limiter.overrides.enabled", true, "endpoints.limits.enabled", true))) {
+            SPEC,
+            Map.of(
+                "limiter.overrides.enabled",
+                true,
+                "endpoints.limits.enabled",
+                true,
+                HttpService.AT_ROOT, // nothing listens on a port for endpoints
+                true))) {
       LimitOverrides overrides = service.bean(LimitOverrides.class);
       var unused =
           overrides
