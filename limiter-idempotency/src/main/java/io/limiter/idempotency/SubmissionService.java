@@ -5,7 +5,6 @@ import io.limiter.core.Fallback;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
-import io.limiter.core.store.LimitStore;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.idempotency.IdempotencyConfiguration.EncryptionConfiguration;
 import io.limiter.idempotency.SubmissionStores.Place;
@@ -14,7 +13,6 @@ import io.limiter.idempotency.Submissions.Held;
 import io.limiter.idempotency.Submissions.Outcome;
 import io.limiter.idempotency.Submissions.Request;
 import io.limiter.micronaut.thread.LimiterTimer;
-import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.scheduling.TaskExecutors;
 import jakarta.annotation.PreDestroy;
 import jakarta.inject.Named;
@@ -24,7 +22,6 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -33,7 +30,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,7 +42,7 @@ import org.slf4j.LoggerFactory;
  * does not answer. A key that this instance holds in one of them is taken in the other, too.
  */
 @Singleton
-final class SubmissionService implements WarmUpStep, Waiting.Claims {
+final class SubmissionService implements Waiting.Claims {
 
   private static final Logger LOG = LoggerFactory.getLogger(SubmissionService.class);
 
@@ -92,11 +88,6 @@ final class SubmissionService implements WarmUpStep, Waiting.Claims {
 
   /** Done once the first attempt to connect has ended, or has taken too long. */
   private final CompletableFuture<Void> tried;
-
-  /** Distinguishes the warm-up of this instance; not drawn on an event loop. */
-  private final String instance = UUID.randomUUID().toString();
-
-  private final AtomicInteger steps = new AtomicInteger();
 
   private final Submissions main;
 
@@ -344,9 +335,6 @@ final class SubmissionService implements WarmUpStep, Waiting.Claims {
   }
 
   private void ended(String route, Outcome outcome) {
-    if (route.equals(WarmUpStep.POLICY)) {
-      return;
-    }
     switch (outcome) {
       case KEPT -> {}
       case RELEASED -> report(route, Result.RELEASED);
@@ -388,31 +376,6 @@ final class SubmissionService implements WarmUpStep, Waiting.Claims {
   /** The repetitions that wait. */
   int waiting() {
     return waiting.size();
-  }
-
-  /** Claims, answers and forgets a submission. Does not wait for a connection. */
-  @Override
-  public CompletionStage<?> run(LimitStore unused) {
-    Submissions some = tried.isDone() ? main : local;
-    StateKey key =
-        key(new Subject("step", instance + steps.incrementAndGet()), WarmUpStep.POLICY, "1");
-    byte[] body = fingerprints.body(key).end();
-    Request request =
-        new Request(
-            key,
-            fingerprints.head(key, WarmUpStep.POLICY),
-            body,
-            Holding.Times.of(Duration.ofSeconds(1), Duration.ofSeconds(1), Duration.ofSeconds(1)),
-            WarmUpStep.POLICY);
-    return some.look(request)
-        .thenCompose(found -> some.claim(request))
-        .thenCompose(
-            claimed -> {
-              if (claimed.held() != null && claimed.held().enter()) {
-                claimed.held().end(End.DONE);
-              }
-              return some.forget(key);
-            });
   }
 
   /**

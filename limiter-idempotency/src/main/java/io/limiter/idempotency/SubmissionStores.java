@@ -41,7 +41,7 @@ final class SubmissionStores {
         new RedisSubmissions(redis, bounds.maxBytesOfSubject()),
         settings.keySecret().orElseGet(() -> KeySecret.of(NO_SECRET)),
         true,
-        tried(connections.firstAttempt(), settings.warmUp()));
+        tried(connections.firstAttempt(), settings.startTimeout()));
   }
 
   /**

@@ -87,7 +87,7 @@ class IdempotentCallsTest {
         prefix,
         "limiter.redis.deadline",
         "5s",
-        "limiter.redis.warm-up",
+        "limiter.redis.start-timeout",
         "10s");
   }
 

@@ -48,7 +48,7 @@ final class IdempotentService extends HttpService {
     all.put("limiter.redis.key-prefix", prefix);
     // On a busy machine the default could end a decision.
     all.put("limiter.redis.deadline", "10s");
-    all.put("limiter.redis.warm-up", "10s");
+    all.put("limiter.redis.start-timeout", "10s");
     // Whatever the language of the machine.
     all.put("micronaut.server.locale-resolution.default-locale", "en");
     all.putAll(settings);

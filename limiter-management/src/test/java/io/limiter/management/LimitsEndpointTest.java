@@ -251,7 +251,7 @@ class LimitsEndpointTest {
             prefix,
             "limiter.redis.deadline",
             "10s",
-            "limiter.redis.warm-up",
+            "limiter.redis.start-timeout",
             "10s",
             "limiter.deny-cache.enabled",
             true);
@@ -1090,7 +1090,7 @@ class LimitsEndpointTest {
           redis(
               "redis.uri", own.uri(),
               "limiter.redis.deadline", "500ms",
-              "limiter.redis.warm-up", "5s");
+              "limiter.redis.start-timeout", "5s");
       call(3, one, "/routes/search", "192.0.2.1");
       own.close();
       HttpResponse<String> reset =

@@ -96,7 +96,7 @@ class ResetInEachTierTest {
       settings.put(
           "limiter.redis.key-prefix", "test:" + UUID.randomUUID().toString().substring(0, 8) + ":");
       settings.put("limiter.redis.deadline", "10s");
-      settings.put("limiter.redis.warm-up", "10s");
+      settings.put("limiter.redis.start-timeout", "10s");
     }
     return HttpService.start(SPEC, settings);
   }

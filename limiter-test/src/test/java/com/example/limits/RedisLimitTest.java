@@ -53,7 +53,7 @@ class RedisLimitTest implements TestPropertyProvider {
   void connect() {
     connection = redis.connect();
     connection.sync().setex(PREFIX + "of-others", 600, "kept");
-    before = Set.copyOf(keys()); // and what the warm-up of the start has counted
+    before = Set.copyOf(keys()); // and by which the connection was tried
   }
 
   @AfterAll

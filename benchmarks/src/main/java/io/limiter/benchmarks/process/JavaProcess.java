@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.regex.Pattern;
 
 /**
  * A service that listens on a port of this machine, in a JVM of its own. It ends when this is
@@ -31,7 +32,12 @@ public final class JavaProcess implements AutoCloseable {
   private static final Duration LONGEST_START = Duration.ofMinutes(5);
   private static final long LOOK_NANOS = 2_000_000;
   private static final int LAST_WORDS = 4_000;
-  private static final int END_SECONDS = 10;
+  private static final int END_SECONDS = 60;
+
+  private static final int KIB = 1_024;
+
+  private static final Pattern LOADED =
+      Pattern.compile("java\\.cls\\.(?:sharedLoaded|loaded)Classes=(\\d+)");
 
   private final String name;
   private final Process process;
@@ -126,6 +132,52 @@ public final class JavaProcess implements AutoCloseable {
   /** The processor time that it has used so far; empty if the system does not report it. */
   public Optional<Duration> processorTime() {
     return process.info().totalCpuDuration();
+  }
+
+  /** The status of the response to one request; 0 if there is none. */
+  public int status(String path) {
+    return LocalHttp.status(uri(path));
+  }
+
+  /**
+   * The memory that it has of the machine after a collection of garbage, in bytes; empty if the
+   * system is not Linux.
+   */
+  public Optional<Long> residentAfterCollection() {
+    String unused = ask("GC.run");
+    try {
+      return Files.readAllLines(Path.of("/proc", Long.toString(process.pid()), "status")).stream()
+          .filter(line -> line.startsWith("VmRSS:"))
+          .map(line -> Long.parseLong(line.replaceAll("\\D", "")) * KIB)
+          .findFirst();
+    } catch (IOException notLinux) {
+      return Optional.empty();
+    }
+  }
+
+  /** How many classes it has loaded, from archives too. */
+  public long loadedClasses() {
+    return LOADED
+        .matcher(ask("PerfCounter.print"))
+        .results()
+        .mapToLong(found -> Long.parseLong(found.group(1)))
+        .sum();
+  }
+
+  /** What the JVM answers to a command of jcmd. */
+  private String ask(String command) {
+    try {
+      Process asked =
+          new ProcessBuilder(
+                  Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),
+                  Long.toString(process.pid()),
+                  command)
+              .redirectErrorStream(true)
+              .start();
+      return new String(asked.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** Its output so far. */

@@ -109,24 +109,14 @@ public final class RoutesMode implements Mode {
   private static Table start(Options options, BenchRedis redis, int policies) throws Exception {
     Path file = settings(policies);
     try {
-      ServiceStart service =
-          new ServiceStart(
-              "a service with %,d policies, each with a route".formatted(policies),
-              OneController.FREE,
-              List.of(
-                  "-Dmicronaut.config.files=" + file,
-                  "-cp",
-                  System.getProperty("java.class.path"),
-                  OneController.class.getName()),
-              redis);
       Turns.Results results =
           Turns.cold(options)
-              .add(WITHOUT, () -> service.measure(false))
-              .add(WITH, () -> service.measure(true))
+              .add(WITHOUT, () -> service(file, redis, false).untilItAnswers())
+              .add(WITH, () -> service(file, redis, true).untilItAnswers())
               .run();
       Table table =
           new Table(
-                  "Start of " + service.name(),
+                  "Start of a service with %,d policies, each with a route".formatted(policies),
                   "until",
                   "÷ enabled: false",
                   "goal",
@@ -147,6 +137,19 @@ public final class RoutesMode implements Mode {
     } finally {
       Files.delete(file);
     }
+  }
+
+  private static ServiceStart service(Path file, BenchRedis redis, boolean limited) {
+    return new ServiceStart(
+        "A service with routes",
+        List.of(
+            "-Dlimiter.enabled=" + limited,
+            "-Dlimiter.redis.key-prefix=" + redis.prefix(),
+            "-Dmicronaut.config.files=" + file,
+            "-cp",
+            System.getProperty("java.class.path"),
+            LimitedService.class.getName()),
+        Map.of("REDIS_URI", redis.uri()));
   }
 
   private static Path settings(int policies) throws IOException {

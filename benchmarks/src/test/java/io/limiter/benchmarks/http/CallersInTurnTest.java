@@ -34,7 +34,7 @@ class CallersInTurnTest {
                 // On a busy machine the default could end a decision, and memory would count it.
                 "limiter.redis.deadline",
                 "10s",
-                "limiter.redis.warm-up",
+                "limiter.redis.start-timeout",
                 "10s"))) {
       URI limited = URI.create("http://127.0.0.1:" + server.getPort() + "/limited");
       assertThat(remaining(limited)).isEqualTo("999"); // for the first caller

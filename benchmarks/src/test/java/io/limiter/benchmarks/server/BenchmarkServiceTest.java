@@ -62,7 +62,7 @@ class BenchmarkServiceTest {
             // On a busy machine the default could end a decision, and memory would count it.
             "limiter.redis.deadline",
             "10s",
-            "limiter.redis.warm-up",
+            "limiter.redis.start-timeout",
             "10s"));
   }
 

@@ -617,7 +617,7 @@ final class SettingsTable {
         "this instance");
     bound(kind, "limiter.redis.shared-settings.interval", "3439ms", "PT3.439S");
     bound(kind, "limiter.redis.slots", "proxy", "PROXY");
-    bound(kind, "limiter.redis.warm-up", "1238ms", "PT1.238S");
+    bound(kind, "limiter.redis.start-timeout", "1238ms", "PT1.238S");
 
     member(
         kind,

@@ -178,13 +178,11 @@ public final class AdmissionControl {
       call.decided(uncharged);
       return uncharged;
     }
-    if (call.isReported()) {
-      for (int i = 0; i < verdicts.size(); i++) {
-        verdicts.get(i).decided(call, verdict);
-      }
-      if (plan.warns()) {
-        warnings.decided(plan, asked, verdict);
-      }
+    for (int i = 0; i < verdicts.size(); i++) {
+      verdicts.get(i).decided(call, verdict);
+    }
+    if (plan.warns()) {
+      warnings.decided(plan, asked, verdict);
     }
     Verdict stated = plan.stated(verdict);
     LimitedCall decided =
@@ -192,7 +190,7 @@ public final class AdmissionControl {
             ? LimitedCall.admitted(plan, stated, held(plan, asked, stated))
             : LimitedCall.denied(plan, spread(stated));
     call.decided(decided);
-    if (decided.isDenied() && call.isReported()) {
+    if (decided.isDenied()) {
       for (DenialListener listener : denials) {
         listener.denied(call, asked, decided.verdict());
       }

@@ -51,11 +51,6 @@ public abstract class ArrivingCall<T> implements CallValues {
     return store.decide(charges, Mode.ACQUIRE);
   }
 
-  /** Whether listeners receive the verdict. */
-  protected boolean isReported() {
-    return true;
-  }
-
   /** The call is decided: it is admitted, and may have to wait for its turn, or denied. */
   protected abstract void decided(LimitedCall decided);
 

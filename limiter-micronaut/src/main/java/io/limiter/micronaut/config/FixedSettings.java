@@ -78,7 +78,7 @@ public final class FixedSettings {
               limiter.memory.instances limiter.memory.max-subjects
               limiter.redis.sentinel.password limiter.redis.sentinel.username
               limiter.redis.connections limiter.redis.max-connections
-              limiter.redis.deadline limiter.redis.hard-deadline limiter.redis.warm-up
+              limiter.redis.deadline limiter.redis.hard-deadline limiter.redis.start-timeout
               limiter.redis.key-prefix limiter.redis.key-secret
               limiter.redis.batch-size limiter.redis.slots
               limiter.redis.shared-settings.interval

@@ -22,8 +22,7 @@ import org.jspecify.annotations.Nullable;
  * @param hardDeadline time after which the fallback decides even if this process causes the delay
  * @param keyPrefix the prefix of every key
  * @param keySecret the secret from which the names of keys are derived
- * @param warmUp the longest time for which the start waits for the warm-up of connections and event
- *     loops
+ * @param startTimeout the longest time for which the start waits for connections
  * @param connections the connections on which decisions are sent
  * @param maxConnections maximum number of connections
  * @param batchSize the most decisions that are sent to Redis as one command
@@ -37,7 +36,7 @@ public record RedisConfiguration(
     Optional<Duration> hardDeadline,
     String keyPrefix,
     Optional<KeySecret> keySecret,
-    Duration warmUp,
+    Duration startTimeout,
     Connections connections,
     int maxConnections,
     int batchSize,
@@ -66,7 +65,11 @@ public record RedisConfiguration(
 
   public RedisConfiguration {
     Bounds.require(
-        PREFIX + ".warm-up", warmUp, Duration.ZERO, Duration.ofMinutes(1), "0 to 1 minute");
+        PREFIX + ".start-timeout",
+        startTimeout,
+        Duration.ZERO,
+        Duration.ofMinutes(1),
+        "0 to 1 minute");
     Bounds.require(PREFIX + ".max-connections", maxConnections, 1, 1_024);
   }
 
@@ -84,9 +87,8 @@ public record RedisConfiguration(
    * @param keySecret Secret from which the names of keys are derived, so that a reader of the keys
    *     cannot test guesses of subjects. It must be the same for all instances. None by default; 16
    *     characters or more. No bean exposes it, and no message contains it.
-   * @param warmUp The longest time for which the start waits for the warm-up of connections and
-   *     event loops. It does not wait for a Redis that is down. Zero disables the warm-up of event
-   *     loops. Default value 10 s; 0 to 1 minute.
+   * @param startTimeout The longest time for which the start waits for connections to Redis. It
+   *     does not wait for a Redis that is down. Default value 10 s; 0 to 1 minute.
    * @param connections The connections on which decisions are sent. Default value {@code auto}; or
    *     {@code event-loop}, or {@code shared}.
    * @param maxConnections Maximum number of connections; further event loops of the server share
@@ -107,7 +109,7 @@ public record RedisConfiguration(
       @Nullable Duration hardDeadline,
       @Bindable(defaultValue = RedisSettings.DEFAULT_PREFIX) String keyPrefix,
       @Nullable String keySecret,
-      @Bindable(defaultValue = "10s") Duration warmUp,
+      @Bindable(defaultValue = "10s") Duration startTimeout,
       @Bindable(defaultValue = "auto") String connections,
       @Bindable(defaultValue = "16") int maxConnections,
       @Bindable(defaultValue = "16") int batchSize,
@@ -119,7 +121,7 @@ public record RedisConfiguration(
         keyPrefix,
         Optional.ofNullable(keySecret)
             .map(secret -> Bounds.accepted(PREFIX + ".key-secret", () -> KeySecret.of(secret))),
-        warmUp,
+        startTimeout,
         EnumSetting.of(Connections.class, PREFIX + ".connections", connections),
         maxConnections,
         batchSize,
@@ -135,7 +137,7 @@ public record RedisConfiguration(
         hardDeadline,
         prefix,
         keySecret,
-        warmUp,
+        startTimeout,
         connections,
         maxConnections,
         batchSize,

@@ -166,8 +166,6 @@ public final class DenialBodyFactory {
 
     /**
      * Not created at the start: a service that serves no HTTP may lack what it needs, such as JSON.
-     * Kept from the warm-up on: a context that is closed has no beans, and the last requests may be
-     * denied after that.
      */
     private final Supplier<ErrorResponseProcessor<?>> application;
 
@@ -227,6 +225,11 @@ public final class DenialBodyFactory {
       return MediaType.APPLICATION_JSON_TYPE;
     }
 
+    @Override
+    public void lookUp() {
+      var unused = ours.get();
+    }
+
     /** Mappers leave an empty message out. */
     @Override
     public Optional<JsonTemplate> template(Denial denial) {
@@ -274,6 +277,11 @@ public final class DenialBodyFactory {
     @Override
     public Optional<JsonTemplate> template(Denial denial) {
       return Optional.of(templates.apply(denial.verdict().outcome()));
+    }
+
+    @Override
+    public void lookUp() {
+      pages.lookUp();
     }
 
     private static boolean browser(HttpRequest<?> request) {

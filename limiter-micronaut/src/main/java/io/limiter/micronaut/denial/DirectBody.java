@@ -23,4 +23,7 @@ public interface DirectBody extends DenialBody {
 
   /** The content type of these templates. */
   MediaType type();
+
+  /** Looks up the beans that it needs, unless it has: a context that is closed has none. */
+  void lookUp();
 }

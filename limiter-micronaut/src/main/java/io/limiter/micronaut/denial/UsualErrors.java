@@ -2,13 +2,14 @@
 package io.limiter.micronaut.denial;
 
 import io.micronaut.context.BeanContext;
+import io.micronaut.context.event.BeanCreatedEventListener;
 import io.micronaut.core.type.Argument;
 import io.micronaut.core.version.VersionUtils;
-import io.micronaut.http.MediaType;
-import io.micronaut.http.body.MessageBodyHandlerRegistry;
+import io.micronaut.http.body.MessageBodyWriter;
 import io.micronaut.http.hateoas.JsonError;
 import io.micronaut.http.server.exceptions.response.ErrorResponseProcessor;
 import io.micronaut.http.server.exceptions.response.JsonErrorResponseBodyProvider;
+import io.micronaut.inject.BeanDefinition;
 import io.micronaut.json.JsonConfiguration;
 import io.micronaut.json.JsonMapper;
 import java.util.LinkedHashMap;
@@ -26,6 +27,8 @@ final class UsualErrors {
 
   /** Of micronaut-serde, which writes links as a list, too, where errors are one. */
   private static final String SERDE = "io.micronaut.serde.jackson";
+
+  private static final String MICRONAUT = "io.micronaut.";
 
   private static final String DATABIND = "io.micronaut.jackson.databind";
 
@@ -53,18 +56,37 @@ final class UsualErrors {
         .allMatch(ErrorResponseProcessor.class.getPackageName()::equals);
   }
 
-  /** The package of the mapper that encodes errors; empty if a class of the application does. */
+  /**
+   * The package of the mapper that encodes errors; empty if a class of the application does. Only
+   * definitions are looked at: a mapper takes long to create, and a service that writes no JSON has
+   * no other need for one.
+   */
   private static String mapper(BeanContext beans) {
-    return beans
-        .findBean(MessageBodyHandlerRegistry.class)
-        .flatMap(
-            writers ->
-                writers.findWriter(
-                    Argument.of(JsonError.class), List.of(MediaType.APPLICATION_JSON_TYPE)))
-        .filter(writer -> writer.getClass().getName().startsWith("io.micronaut."))
-        .flatMap(writer -> beans.findBean(JsonMapper.class))
-        .map(mapper -> mapper.getClass().getPackageName())
-        .orElse("");
+    return takesPart(beans, MessageBodyWriter.class, JsonError.class)
+            || takesPart(beans, BeanCreatedEventListener.class, JsonMapper.class)
+        ? ""
+        : beans
+            .findBeanDefinition(JsonMapper.class)
+            .filter(UsualErrors::isMicronauts)
+            .map(mapper -> mapper.getBeanType().getPackageName())
+            .orElse("");
+  }
+
+  /** Whether the application has such a part for this type. */
+  private static boolean takesPart(BeanContext beans, Class<?> part, Class<?> type) {
+    for (BeanDefinition<?> bean : beans.getBeanDefinitions(part)) {
+      List<Argument<?>> of = bean.getTypeArguments(part);
+      if (!isMicronauts(bean) && (of.isEmpty() || of.get(0).getType().isAssignableFrom(type))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** A bean of a factory may be of any class: its factory counts. */
+  private static boolean isMicronauts(BeanDefinition<?> bean) {
+    Class<?> type = bean.getBeanType();
+    return bean.getDeclaringType().map(Class::getName).orElse(type.getName()).startsWith(MICRONAUT);
   }
 
   /**

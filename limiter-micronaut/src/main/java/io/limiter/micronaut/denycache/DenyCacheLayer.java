@@ -32,18 +32,10 @@ final class DenyCacheLayer implements StoreLayer, EndpointPart {
     if (!settings.enabled()) {
       return store;
     }
-    DenyCache cache = cached(store);
+    DenyCache cache =
+        new DenyCache(store, policies::denyCache, settings.maxSize(), settings.maxAge());
     size = cache::remembered;
     return cache;
-  }
-
-  @Override
-  public LimitStore forWarmUp(LimitStore store) {
-    return settings.enabled() ? cached(store) : store;
-  }
-
-  private DenyCache cached(LimitStore store) {
-    return new DenyCache(store, policies::denyCache, settings.maxSize(), settings.maxAge());
   }
 
   @Override

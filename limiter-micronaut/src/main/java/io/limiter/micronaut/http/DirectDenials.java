@@ -10,6 +10,8 @@ import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.exception.LimiterUnavailableException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
 import io.micronaut.context.BeanContext;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.context.event.ShutdownEvent;
 import io.micronaut.context.exceptions.BeanContextException;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
@@ -62,7 +64,7 @@ import org.slf4j.LoggerFactory;
  * limiter are written as bytes, unless a filter may look at the object.
  */
 @Singleton
-final class DirectDenials implements DenialResponder {
+final class DirectDenials implements DenialResponder, ApplicationEventListener<ShutdownEvent> {
 
   private static final Logger LOG = LoggerFactory.getLogger(DirectDenials.class);
 
@@ -71,7 +73,7 @@ final class DirectDenials implements DenialResponder {
   private final LimitDeniedHandler handler;
   private final Optional<MessageBodyHandlerRegistry> writers;
 
-  /** Looked up by the warm-up, or by the first denial: the routes are complete by then. */
+  /** Looked up by the first denial: the routes are complete by then. */
   private final Supplier<Application> application = SupplierUtil.memoized(this::lookAtApplication);
 
   private volatile DateField date = new DateField(0, "");
@@ -85,6 +87,16 @@ final class DirectDenials implements DenialResponder {
     this.server = server;
     this.handler = handler;
     this.writers = writers;
+  }
+
+  /** The last requests may be denied once the context has no beans. */
+  @Override
+  public void onApplicationEvent(ShutdownEvent stopping) {
+    try {
+      application.get().body().ifPresent(own -> own.body().lookUp());
+    } catch (RuntimeException | LinkageError noHttp) {
+      LOG.debug("Denials may have no body from now on", noHttp);
+    }
   }
 
   @Override

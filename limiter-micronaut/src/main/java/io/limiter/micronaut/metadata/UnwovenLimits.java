@@ -22,12 +22,14 @@ import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.security.CodeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -46,7 +48,7 @@ import org.slf4j.LoggerFactory;
  * singleton that has been created.
  *
  * <p>It inspects the classes of beans on its own thread, so that the start does not wait for it. It
- * skips classes of Micronaut and the JDK.
+ * skips classes of Micronaut, the JDK and the limiter.
  */
 @Singleton
 final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
@@ -55,6 +57,8 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
 
   private static final List<String> FOREIGN =
       List.of("io.micronaut.", "java.", "javax.", "jakarta.", "io.netty.", "reactor.");
+
+  private static final String OURS = "io.limiter.";
 
   /**
    * The character that Kotlin writes between a function's name and the hash of its value classes.
@@ -110,6 +114,7 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     Set<Class<?>> behindProxies = new HashSet<>();
     for (BeanDefinitionReference<?> reference : beans.getBeanDefinitionReferences()) {
       if (!isForeign(reference.getBeanDefinitionName()) // to load all of them takes long
+          && !isOurs(reference.getClass())
           && !Thread.currentThread().isInterrupted()) {
         BeanDefinition<?> bean = load(reference);
         if (bean != null) {
@@ -162,9 +167,19 @@ final class UnwovenLimits implements ApplicationEventListener<StartupEvent> {
     return FOREIGN.stream().anyMatch(type::startsWith);
   }
 
+  /** Of the same jar, unless that has all classes of the application, too. */
+  private static boolean isOurs(Class<?> type) {
+    CodeSource jar = type.getProtectionDomain().getCodeSource();
+    CodeSource own = UnwovenLimits.class.getProtectionDomain().getCodeSource();
+    return type.getName().startsWith(OURS)
+        && jar != null
+        && own != null
+        && Objects.equals(jar.getLocation(), own.getLocation());
+  }
+
   private void look(BeanDefinition<?> bean, Class<?> type, Set<String> findings) {
     try {
-      if (!isForeign(type.getName())) {
+      if (!isForeign(type.getName()) && !isOurs(type)) {
         look(bean, type, isWoven(bean), findings);
       }
     } catch (LinkageError e) {

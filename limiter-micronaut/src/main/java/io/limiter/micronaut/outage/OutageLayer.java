@@ -2,8 +2,6 @@
 package io.limiter.micronaut.outage;
 
 import io.limiter.core.FailureReason;
-import io.limiter.core.Fallback;
-import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.outage.FallbackCounts;
 import io.limiter.core.outage.FallbackStore;
 import io.limiter.core.redis.ConnectionSource;
@@ -25,7 +23,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.slf4j.LoggerFactory;
-import org.slf4j.helpers.NOPLogger;
 
 /** Puts the fallback in front of Redis, and shows how often it has decided. */
 @Singleton
@@ -53,20 +50,7 @@ record OutageLayer(
             System::nanoTime,
             listeners,
             LoggerFactory.getLogger(FallbackStore.class))
-        .whileConnecting(connections.get().firstAttempt(), redis.warmUp());
-  }
-
-  @Override
-  public LimitStore forWarmUp(LimitStore store) {
-    return new FallbackStore(
-        store,
-        new MemoryStore(),
-        policy -> Fallback.LOCAL,
-        new FallbackCounts(),
-        memory.maxSubjects(),
-        System::nanoTime,
-        List.of(),
-        NOPLogger.NOP_LOGGER);
+        .whileConnecting(connections.get().firstAttempt(), redis.startTimeout());
   }
 
   /** The number of decisions by fallbacks since the start, by reason. */

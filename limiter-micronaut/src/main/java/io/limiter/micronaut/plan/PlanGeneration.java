@@ -42,6 +42,7 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The plans by the settings of one moment, each built once. A refresh makes another generation,
@@ -110,7 +111,23 @@ public final class PlanGeneration {
    * @param bean the type of its bean: of a method that two types inherit, each counts by itself
    */
   private record AnnotatedMethod(
-      ExecutableMethod<?, ?> method, Class<?> bean, List<String> annotations) {}
+      ExecutableMethod<?, ?> method, Class<?> bean, List<String> annotations) {
+
+    // A key of the start: what the compiler generates for a record links method handles first.
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return other instanceof AnnotatedMethod that
+          && method.equals(that.method)
+          && bean == that.bean
+          && annotations.equals(that.annotations);
+    }
+
+    @Override
+    public int hashCode() {
+      return 31 * (31 * method.hashCode() + bean.hashCode()) + annotations.hashCode();
+    }
+  }
 
   /**
    * How a method is limited.

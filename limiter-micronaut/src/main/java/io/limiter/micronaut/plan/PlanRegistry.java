@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.plan;
 
-import io.limiter.micronaut.annotation.DuplicateBy;
-import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.Limited;
 import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.PoliciesConfiguration;
-import io.limiter.micronaut.config.PolicyChanges;
 import io.limiter.micronaut.definition.LimitedMethod;
-import io.limiter.micronaut.definition.MemberSet;
-import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
-import io.limiter.micronaut.definition.PolicyDefinition.RuleList;
-import io.limiter.micronaut.definition.PolicyMember;
-import io.limiter.micronaut.definition.PolicyMember.Sourced;
-import io.limiter.micronaut.thread.WarmUpStep;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.BeanProvider;
 import io.micronaut.context.annotation.Bean;
@@ -39,7 +30,6 @@ import io.micronaut.web.router.RouteMatch;
 import io.micronaut.web.router.Router;
 import io.micronaut.web.router.resource.StaticResourceConfiguration;
 import jakarta.inject.Singleton;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -47,7 +37,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 
 /**
@@ -322,40 +311,6 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
   public static String listed(List<String> names) {
     return String.join(", ", names.subList(0, Math.min(names.size(), MAX_LISTED)))
         + (names.size() > MAX_LISTED ? ", …" : "");
-  }
-
-  /**
-   * A plan of no method, for a {@link WarmUpStep}: it admits one call in a second, or one
-   * submission. It limits what nothing else limits, since another warm-up may have used up what it
-   * allows.
-   *
-   * @param submissions whether it has a duplicate guard and no rule, else the reverse
-   */
-  public LimitPlan ofWarmUp(boolean submissions) {
-    String limit =
-        WarmUpStep.POLICY + '.' + Long.toHexString(ThreadLocalRandom.current().nextLong());
-    MemberSet members =
-        MemberSet.of(WarmUpStep.POLICY)
-            .with(PolicyMember.KEY, written(limit))
-            .with(PolicyMember.LIMIT_TYPE, written(LimitType.IP))
-            .with(PolicyMember.DUPLICATE, written(submissions))
-            .with(PolicyMember.DUPLICATE_BY, written(DuplicateBy.CALLER))
-            .with(PolicyMember.DUPLICATE_TIME, written(Duration.ofSeconds(1)));
-    MemberSet rule =
-        MemberSet.of(WarmUpStep.POLICY)
-            .with(PolicyMember.COUNT, written(1L))
-            .with(PolicyMember.TIME, written(Duration.ofSeconds(1)));
-    PolicyDefinition policy =
-        PolicyDefinition.of(WarmUpStep.POLICY, WarmUpStep.POLICY)
-            .withMembers(members)
-            .withList(RuleList.RULES, submissions ? List.of() : List.of(rule));
-    List<PolicyPlan> policies =
-        MethodPlanner.plan(source.parts(), policy, PolicyChanges.NONE).policies();
-    return LimitPlan.of(WarmUpStep.POLICY, policies, true, false, false);
-  }
-
-  private static <T> Sourced<T> written(T value) {
-    return new Sourced<>(value, new Origin(WarmUpStep.POLICY, String.valueOf(value), ""));
   }
 
   /** Makes the guard use the part of the plan by which the gate has decided this request. */

@@ -83,7 +83,7 @@ final class RedisConnections {
 
   /**
    * Begins to connect before other beans are created, and does not wait for Redis: see {@link
-   * WarmStart}.
+   * StartWithRedis}.
    */
   @Context
   @Order(Ordered.HIGHEST_PRECEDENCE)

@@ -35,8 +35,8 @@ import org.slf4j.event.Level;
 /**
  * Reads the hash of settings that all instances share, and uses a version that is newer than the
  * one in use. What it contains is used as a whole or not at all. One thread reads it and changes
- * the plans; it waits for Redis for a bounded time. {@link WarmStart} makes the start wait for the
- * first settings.
+ * the plans; it waits for Redis for a bounded time. {@link StartWithRedis} makes the start wait for
+ * the first settings.
  */
 @Singleton
 @Requires(property = SharedSettingsConfiguration.PREFIX + ".enabled")

@@ -11,7 +11,6 @@ import io.micronaut.context.event.BeanCreatedEventListener;
 import io.micronaut.core.annotation.Internal;
 import jakarta.inject.Singleton;
 import java.util.List;
-import java.util.function.BiFunction;
 
 /**
  * Composes the stores that decide calls: the {@linkplain StoreLayer layers}, each in front of the
@@ -29,27 +28,19 @@ public final class StoreChain implements BeanCreatedEventListener<LimitStore> {
 
   @Override
   public LimitStore onCreated(BeanCreatedEvent<LimitStore> created) {
-    return with(true, StoreLayer::around, created.getBean());
+    return with(true, created.getBean());
   }
 
   LimitStore overRedis(LimitStore redis) {
-    return with(false, StoreLayer::around, redis);
+    return with(false, redis);
   }
 
-  /**
-   * Creates a separate chain for the warm-up, with its own caches and counters and without a log.
-   */
-  LimitStore forWarmUp(LimitStore redis) {
-    return with(false, StoreLayer::forWarmUp, redis);
-  }
-
-  private LimitStore with(
-      boolean any, BiFunction<StoreLayer, LimitStore, LimitStore> around, LimitStore last) {
+  private LimitStore with(boolean any, LimitStore last) {
     List<StoreLayer> layers = List.copyOf(context.getBeansOfType(StoreLayer.class)); // in order
     LimitStore store = last;
     for (int l = layers.size() - 1; l >= 0; l--) {
       if (layers.get(l).isForAny() == any) {
-        store = around.apply(layers.get(l), store);
+        store = layers.get(l).around(store);
       }
     }
     return store;

@@ -23,12 +23,4 @@ public interface StoreLayer {
   default boolean isForAny() {
     return false;
   }
-
-  /**
-   * Puts it in front of Redis for the calls of the warm-up: with its own state, without a log,
-   * meters and listeners. By default these calls do without it.
-   */
-  default LimitStore forWarmUp(LimitStore redis) {
-    return redis;
-  }
 }

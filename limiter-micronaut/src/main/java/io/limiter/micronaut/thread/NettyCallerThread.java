@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.thread;
 
-import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.thread.CallerThreads.CallerThreadFinder;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.propagation.PropagatedContext;
@@ -23,7 +22,6 @@ import java.util.ArrayDeque;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.BiConsumer;
@@ -32,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 /** Finds the event loop of the request's connection, if the call is made on it. */
 @Singleton
 @Requires(classes = NettyHttpRequest.class)
-final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
+final class NettyCallerThread implements CallerThreadFinder {
 
   /** The pending decisions of a connection, in their order. Only its event loop uses them. */
   private static final AttributeKey<Queue<OrderedDecision<?>>> PENDING_DECISIONS =
@@ -138,22 +136,6 @@ final class NettyCallerThread implements CallerThreadFinder, WarmUpStep {
     }
     session.close(later ? CloseReason.TRY_AGAIN_LATER : CloseReason.POLICY_VIOLATION);
     return true;
-  }
-
-  /**
-   * Runs the continuation of a stage on the current loop, which otherwise only a request of the
-   * server provides.
-   */
-  @Override
-  public CompletionStage<?> run(LimitStore store) {
-    if (!(ThreadExecutorMap.currentExecutor() instanceof EventLoop loop)) {
-      return CompletableFuture.completedFuture(null);
-    }
-    CompletableFuture<Void> decision = new CompletableFuture<>();
-    CompletableFuture<Void> inOrder =
-        OrderedDecision.add(decision, new ArrayDeque<>(), loop).orElse(decision);
-    decision.complete(null);
-    return inOrder.thenRunAsync(() -> {}, task -> runOn(loop, task));
   }
 
   /**

@@ -123,7 +123,7 @@ class ClaimedSubmissionTest {
     }
     HttpService service = HttpService.start(SPEC, settings);
     services.add(service);
-    await().atMost(PATIENCE).until(() -> redis.keys(prefix + "*").isEmpty()); // of the warm-up
+    await().atMost(PATIENCE).until(() -> redis.keys(prefix + "*").isEmpty());
     return service;
   }
 
@@ -257,7 +257,7 @@ class ClaimedSubmissionTest {
   void endsWithItsClaimIfRedisIsAwayAtTheEnd() {
     try (RedisProcess own = RedisProcess.onFreePort().start();
         RecordedLog log = RecordedLog.of("io.limiter.micronaut.call.LimitedCall")) {
-      HttpService service = start(own.uri(), "limiter.redis.warm-up", "10s");
+      HttpService service = start(own.uri(), "limiter.redis.start-timeout", "10s");
       CompletableFuture<Integer> first = submit(service, "by-caller");
       awaitRun(service, 1);
       own.kill();

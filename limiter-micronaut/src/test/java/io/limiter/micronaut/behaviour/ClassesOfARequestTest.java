@@ -107,7 +107,7 @@ class ClassesOfARequestTest {
 
     private static final int WARM = 50;
 
-    /** For so long no class of the limiter is executed once the warm-up has ended. */
+    /** For so long no class of the limiter is executed once the start has ended. */
     private static final Duration QUIET = Duration.ofMillis(500);
 
     /** It looks at each connection twice a second, whether there are requests or not. */

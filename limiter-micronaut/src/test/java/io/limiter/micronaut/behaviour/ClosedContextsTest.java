@@ -4,9 +4,21 @@ package io.limiter.micronaut.behaviour;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.Outcome;
+import io.limiter.core.Policy;
+import io.limiter.core.RuleVerdict;
+import io.limiter.core.Verdict;
+import io.limiter.core.rule.Rule;
+import io.limiter.core.rule.SlidingWindowLogRule;
+import io.limiter.micronaut.exception.DenialText;
+import io.limiter.micronaut.exception.LimitDeniedException;
+import io.limiter.micronaut.http.LimitDeniedHandler;
 import io.limiter.micronaut.http.RateLimitFields;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.context.ApplicationContext;
+import io.micronaut.http.HttpRequest;
+import io.micronaut.http.MutableHttpResponse;
+import io.micronaut.http.hateoas.JsonError;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.BeanDefinitionReference;
 import io.micronaut.runtime.server.EmbeddedServer;
@@ -144,5 +156,25 @@ class ClosedContextsTest {
 
   private static URL sources(Class<?> type) {
     return type.getProtectionDomain().getCodeSource().getLocation();
+  }
+
+  /** Requests of a service that shuts down may be denied once its context has no beans. */
+  @Test
+  void denialsHaveABodyAfterTheContextIsClosed() {
+    LimitDeniedHandler handler;
+    try (HttpService stopped = HttpService.start("ClosedContextsTest", Map.of())) {
+      handler = stopped.bean(LimitDeniedHandler.class);
+    }
+    Rule rule = SlidingWindowLogRule.of(1, Duration.ofSeconds(1));
+    Verdict denial =
+        Verdict.of(Policy.of("late", rule), Outcome.LIMITED)
+            .rules(List.of(RuleVerdict.of(rule).violatedFor(Duration.ofSeconds(1)).build()))
+            .build();
+
+    MutableHttpResponse<?> response =
+        handler.handle(HttpRequest.GET("/late"), LimitDeniedException.of(denial, DenialText.NONE));
+
+    assertThat(response.code()).isEqualTo(429);
+    assertThat(response.body()).isInstanceOf(JsonError.class);
   }
 }

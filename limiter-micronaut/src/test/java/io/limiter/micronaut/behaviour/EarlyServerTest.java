@@ -17,8 +17,8 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /**
- * The warm-up looks up once how the application handles denials. Its routes are complete by then,
- * even if a bean of the context creates the server, and so starts the warm-up, before all others.
+ * The first denial looks up once how the application handles denials. Its routes are complete by
+ * then, even if a bean of the context creates the server before all others.
  */
 class EarlyServerTest {
 
@@ -27,7 +27,7 @@ class EarlyServerTest {
   @Test
   void theErrorMethodOfTheApplicationAnswersDenials() {
     try (HttpService service =
-        HttpService.start("EarlyServerTest", Map.of("limiter.redis.warm-up", "10s"))) {
+        HttpService.start("EarlyServerTest", Map.of("limiter.redis.start-timeout", "10s"))) {
       assertThat(service.get("/early").statusCode()).isEqualTo(200);
       assertThat(service.get("/early").statusCode()).isEqualTo(TEAPOT);
     }

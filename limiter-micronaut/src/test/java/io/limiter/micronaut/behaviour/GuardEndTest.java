@@ -232,12 +232,12 @@ class GuardEndTest {
             HttpService.settings(
                 "redis.uri",
                 proxy.uri(),
-                "limiter.redis.warm-up",
+                "limiter.redis.start-timeout",
                 "10s",
                 "limiter.fallback",
                 "deny"));
     routes = service.bean(Routes.class);
-    await().atMost(PATIENCE).until(() -> commands.keys("*").isEmpty()); // of the warm-up
+    await().atMost(PATIENCE).until(() -> commands.keys("*").isEmpty());
   }
 
   @AfterEach

@@ -351,7 +351,7 @@ class PolicyTableTest {
             .formatted(fallback);
     Map<String, Object> settings = new LinkedHashMap<>(Sources.yaml(yaml));
     settings.put("redis.uri", "redis://127.0.0.1:1");
-    settings.put("limiter.redis.warm-up", "0s");
+    settings.put("limiter.redis.start-timeout", "0s");
     settings.put("limiter.redis.deadline", "50ms");
     try (TestServer server = start(settings)) {
       assertThat(server.status("/table/plain")).isEqualTo(status);

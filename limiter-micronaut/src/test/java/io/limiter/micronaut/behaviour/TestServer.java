@@ -48,13 +48,13 @@ final class TestServer extends HttpService {
     all.put("limiter.redis.key-prefix", prefix);
     // On a busy machine the default could end a decision, and memory would count it.
     all.put("limiter.redis.deadline", "10s");
-    all.put("limiter.redis.warm-up", "10s");
+    all.put("limiter.redis.start-timeout", "10s");
     // Whatever the language of the machine.
     all.put("micronaut.server.locale-resolution.default-locale", "en");
     all.putAll(settings);
     EmbeddedServer server = run(specification, all);
     RedisKeys keys = new RedisKeys(prefix);
-    keys.clear(); // those of the warm-up, which live for two seconds
+    keys.clear(); // by which connections were tried, for two seconds
     return new TestServer(server, keys);
   }
 

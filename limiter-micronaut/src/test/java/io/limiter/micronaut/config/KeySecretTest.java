@@ -65,7 +65,7 @@ class KeySecretTest {
                 "redis.uri", RedisFixture.uri(),
                 "limiter.redis.key-prefix", prefix,
                 "limiter.redis.deadline", "10s",
-                "limiter.redis.warm-up", "10s"));
+                "limiter.redis.start-timeout", "10s"));
     if (!secret.isEmpty()) {
       settings.put("limiter.redis.key-secret", secret);
     }

@@ -80,7 +80,7 @@ final class PausedService {
                 args[0],
                 "limiter.redis.connections",
                 args[1],
-                "limiter.redis.warm-up",
+                "limiter.redis.start-timeout",
                 "10s",
                 "micronaut.netty.event-loops.default.num-threads",
                 2));

@@ -74,7 +74,8 @@ class SoakTest {
         // Whatever the machine does, Redis decides: so the counts are exact.
         LimitedService service =
             new LimitedService(
-                "auto", Map.of("limiter.redis.deadline", "10s", "limiter.redis.warm-up", "10s"));
+                "auto",
+                Map.of("limiter.redis.deadline", "10s", "limiter.redis.start-timeout", "10s"));
         KeysOfRedis keys = new KeysOfRedis(service.redis.uri());
         HttpLoad load =
             HttpLoad.start(

@@ -100,8 +100,8 @@ class ConfigurationMistakesTest {
         arguments("limiter.redis.hard-deadline", "99ms", "the longest deadline, PT0.1S, to 1 min"),
         arguments("limiter.redis.hard-deadline", "61s", "the longest deadline, PT0.1S, to 1 min"),
         arguments("limiter.redis.key-prefix", "{limits}", "up to 32 letters, digits and :._-"),
-        arguments("limiter.redis.warm-up", "-1s", "0 to 1 minute"),
-        arguments("limiter.redis.warm-up", "61s", "0 to 1 minute"),
+        arguments("limiter.redis.start-timeout", "-1s", "0 to 1 minute"),
+        arguments("limiter.redis.start-timeout", "61s", "0 to 1 minute"),
         arguments("limiter.redis.batch-size", "0", "use 1 to 16"),
         arguments("limiter.redis.batch-size", "17", "use 1 to 16"),
         arguments("limiter.redis.connections", "many", "one of auto, event-loop, shared"),
@@ -173,7 +173,7 @@ class ConfigurationMistakesTest {
             entry("limiter.redis.deadline", "10s"),
             entry("limiter.redis.hard-deadline", "1m"),
             entry("limiter.redis.key-prefix", "a:b._-9"),
-            entry("limiter.redis.warm-up", "0s"),
+            entry("limiter.redis.start-timeout", "0s"),
             entry("redis.uri", "redis://127.0.0.1:1"));
     assertThatNoException().isThrownBy(() -> ApplicationContext.run(bounds).close());
   }

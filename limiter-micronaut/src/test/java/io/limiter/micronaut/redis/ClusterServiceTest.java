@@ -63,7 +63,7 @@ class ClusterServiceTest {
                 "event-loop",
                 "limiter.redis.deadline",
                 "5s",
-                "limiter.redis.warm-up",
+                "limiter.redis.start-timeout",
                 "5s"))) {
       for (int i = 0; i < 20; i++) {
         assertThat(get(server, "key-" + i)).as("caller %d", i).isEqualTo(200);

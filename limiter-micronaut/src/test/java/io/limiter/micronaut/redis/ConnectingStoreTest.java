@@ -107,7 +107,7 @@ class ConnectingStoreTest {
                 "spec.name", "ConnectingStoreTest",
                 "redis.uri", RedisFixture.uri(),
                 "limiter.redis.deadline", "10s",
-                "limiter.redis.warm-up", "10s"))) {
+                "limiter.redis.start-timeout", "10s"))) {
       assertThat(context.getBean(EarlyBird.class).verdict.toCompletableFuture())
           .succeedsWithin(Duration.ofSeconds(10))
           .matches(verdict -> verdict.decidedBy() == DecidedBy.STORE);

@@ -233,7 +233,7 @@ class LimitsWithLettuceAlone {
 
   private static RedisAddress address(String... settings) {
     Map<String, Object> all = HttpService.settings((Object[]) settings);
-    all.put("limiter.redis.warm-up", "0s");
+    all.put("limiter.redis.start-timeout", "0s");
     all.put("spec.name", "none");
     try (ApplicationContext context = ApplicationContext.run(all)) {
       return context.getBean(RedisAddress.class);
@@ -265,7 +265,7 @@ class LimitsWithLettuceAlone {
           """)
   void aSettingThatIsNotReadIsNamed(String named, String others, String line) {
     Map<String, Object> all =
-        HttpService.settings((Object[]) (named + ", limiter.redis.warm-up, 0s").split(", "));
+        HttpService.settings((Object[]) (named + ", limiter.redis.start-timeout, 0s").split(", "));
     for (String other : others.split(", ")) {
       all.put(other, "redis://b:2");
     }
@@ -298,7 +298,7 @@ class LimitsWithLettuceAlone {
                     "none",
                     "redis.uri",
                     "redis://127.0.0.1:1",
-                    "limiter.redis.warm-up",
+                    "limiter.redis.start-timeout",
                     "0s",
                     setting,
                     "true"))

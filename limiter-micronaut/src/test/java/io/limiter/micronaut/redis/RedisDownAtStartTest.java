@@ -23,7 +23,7 @@ class RedisDownAtStartTest {
   @Test
   void itStartsAtOnceAndDecidesInMemory() {
     long before = System.nanoTime();
-    try (Service service = Service.start(redis, "limiter.redis.warm-up", "60s")) {
+    try (Service service = Service.start(redis, "limiter.redis.start-timeout", "60s")) {
       assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(Duration.ofSeconds(20));
 
       service.fallsBack(1, FailureReason.DISCONNECTED);
@@ -53,7 +53,7 @@ class RedisDownAtStartTest {
     redis.start();
     redis.suspend();
     long before = System.nanoTime();
-    try (Service service = Service.start(redis, "limiter.redis.warm-up", "300ms")) {
+    try (Service service = Service.start(redis, "limiter.redis.start-timeout", "300ms")) {
       assertThat(Duration.ofNanos(System.nanoTime() - before))
           .isBetween(Duration.ofMillis(300), Duration.ofSeconds(20));
       service.fallsBack(3, FailureReason.DISCONNECTED);
@@ -72,7 +72,7 @@ class RedisDownAtStartTest {
         CompletableFuture.supplyAsync(
             () ->
                 Service.start(
-                    redis, "limiter.redis.warm-up", "30s", "limiter.redis.deadline", "10s"));
+                    redis, "limiter.redis.start-timeout", "30s", "limiter.redis.deadline", "10s"));
     await().during(Duration.ofSeconds(1)).until(() -> !starting.isDone());
 
     redis.resume();

@@ -96,7 +96,7 @@ class ServerConnectionsTest {
     all.put("spec.name", SPEC);
     all.put("redis.uri", redis.uri());
     all.put("limiter.redis.deadline", "5s");
-    all.put("limiter.redis.warm-up", "5s");
+    all.put("limiter.redis.start-timeout", "5s");
     all.put("micronaut.netty.event-loops.default.num-threads", 3);
     return all;
   }

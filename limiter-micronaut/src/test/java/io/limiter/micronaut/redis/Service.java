@@ -64,7 +64,7 @@ final class Service implements AutoCloseable {
             "limiter.redis.key-prefix",
             "t" + UUID.randomUUID().toString().substring(0, 8) + ":",
             // So that each event loop is connected, on a busy machine too.
-            "limiter.redis.warm-up",
+            "limiter.redis.start-timeout",
             "10s");
     all.putAll(properties);
     return new Service(HttpService.start("Service", all));

@@ -325,7 +325,7 @@ class SharedSettingsTest {
         ApplicationContext one =
             start(
                 "redis.uri", away.uri(),
-                "limiter.redis.warm-up", "60s",
+                "limiter.redis.start-timeout", "60s",
                 "limiter.redis.shared-settings.interval", "1h")) {
       assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(Duration.ofSeconds(20));
       assertThat(count(one, "shared")).isEqualTo(5);
@@ -362,7 +362,7 @@ class SharedSettingsTest {
       Map<String, Object> settings =
           settings(
               "redis.uri", silent.uri(),
-              "limiter.redis.warm-up", "500ms",
+              "limiter.redis.start-timeout", "500ms",
               "limiter.redis.shared-settings.interval", "1h");
       try (RecordedLog log = RecordedLog.ofInfo("io.limiter");
           HttpService service = HttpService.start(SPEC, settings)) {

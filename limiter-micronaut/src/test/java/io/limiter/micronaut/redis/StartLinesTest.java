@@ -192,7 +192,7 @@ class StartLinesTest {
   void otherAddressesDoNot(String uri) {
     try (ApplicationContext context =
         ApplicationContext.run(
-            Map.of("spec.name", "none", "limiter.redis.warm-up", "0s", "redis.uri", uri))) {
+            Map.of("spec.name", "none", "limiter.redis.start-timeout", "0s", "redis.uri", uri))) {
       assertThat(context.isRunning()).isTrue();
     }
   }
@@ -215,7 +215,7 @@ class StartLinesTest {
                     "none",
                     "redis.uri",
                     "redis://127.0.0.1:%s/3?clientName=s3cret".formatted(redis.port()),
-                    "limiter.redis.warm-up",
+                    "limiter.redis.start-timeout",
                     "10s",
                     "micronaut.netty.event-loops.default.num-threads",
                     2))) {
@@ -268,7 +268,7 @@ class StartLinesTest {
   void aStartWithAnAddressCountsInRedis(String setting, String value) {
     try (ApplicationContext context =
         ApplicationContext.run(
-            Map.of("spec.name", "none", "limiter.redis.warm-up", "0s", setting, value))) {
+            Map.of("spec.name", "none", "limiter.redis.start-timeout", "0s", setting, value))) {
       assertThat(context.findBean(ConnectionSource.class)).isPresent();
       assertThat(log.lines()).doesNotContain(ALONE);
     }

@@ -42,19 +42,17 @@ class StoreLayerTest {
         "layer" + UUID.randomUUID().toString().substring(0, 8) + ":",
         "limiter.redis.deadline",
         "10s",
-        "limiter.redis.warm-up",
+        "limiter.redis.start-timeout",
         "10s",
         "limiter.deny-cache.enabled",
         true);
   }
 
-  /** The third call is denied by the deny cache, and the warm-up passes none of them. */
+  /** The third call is denied by the deny cache. */
   @Test
   void eachStandsWhereItsOrderPlacesIt() {
     try (HttpService service = startOverRedis()) {
       List<String> asked = service.bean(Asked.class).names;
-      assertThat(asked).as("by the warm-up").isEmpty();
-
       assertThat(service.status("/layers")).isEqualTo(200);
       assertThat(asked)
           .containsExactly("of any", "first", "behind the cache", "behind the fallback");

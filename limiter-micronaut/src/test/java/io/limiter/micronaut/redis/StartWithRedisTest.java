@@ -7,8 +7,6 @@ import static org.awaitility.Awaitility.await;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.limiter.core.DecidedBy;
-import io.limiter.core.Fallback;
-import io.limiter.core.outage.FallbackCounts;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
@@ -24,22 +22,20 @@ import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
 import java.net.http.HttpResponse;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** The connection is fit for decisions before the first request can come. */
-class WarmStartTest {
+class StartWithRedisTest {
 
   private final RedisProcess redis = RedisProcess.onFreePort().start();
   private final HttpService server =
       HttpService.start(
-          "WarmStartTest",
+          "StartWithRedisTest",
           Map.of(
               "redis.uri", redis.uri(),
-              "limiter.redis.key-prefix", "warm:",
+              "limiter.redis.key-prefix", "start:",
               "limiter.redis.deadline", "5s",
               "limiter.redis.connections", "shared"));
   private final RedisClient client = RedisClient.create(redis.uri());
@@ -83,21 +79,6 @@ class WarmStartTest {
   }
 
   @Test
-  void keysOfTheWarmUpExpireWithinSeconds() {
-    List<String> keys = connection.sync().keys("*");
-
-    assertThat(keys).isNotEmpty().allMatch(key -> key.startsWith("warm:"));
-    await().atMost(Duration.ofSeconds(5)).until(() -> connection.sync().dbsize() == 0);
-  }
-
-  @Test
-  void noFallbackIsCountedThatWarmsIt() {
-    FallbackCounts counts = server.bean(FallbackCounts.class);
-
-    assertThat(Stream.of(Fallback.values()).mapToLong(counts::of)).containsOnly(0L);
-  }
-
-  @Test
   void aServiceHasOneConnection() {
     get();
 
@@ -123,7 +104,7 @@ class WarmStartTest {
   }
 
   @Controller
-  @Requires(property = "spec.name", value = "WarmStartTest")
+  @Requires(property = "spec.name", value = "StartWithRedisTest")
   static class Decided {
     @Post("/submitted")
     @RateLimiter(

@@ -11,25 +11,23 @@ import java.util.Map;
 
 /** A service of one controller, with one limited method. */
 @Controller(produces = MediaType.TEXT_PLAIN)
-@Requires(property = OneController.PROPERTY)
-class OneController {
+@Requires(property = LimitedService.PROPERTY)
+class LimitedService {
 
-  static final String PROPERTY = "benchmark.one-controller";
-
-  static final String FREE = "/free";
+  static final String PROPERTY = "benchmark.limited-service";
 
   /** Starts the service. */
   public static void main(String[] arguments) {
     Micronaut.build(arguments).properties(Map.of(PROPERTY, true)).start();
   }
 
-  @Get("/limited")
-  @RateRule(count = 10, time = 60)
+  @Get(ServiceStart.LIMITED)
+  @RateRule(count = ServiceStart.CALLS, time = 60)
   String limited() {
     return "limited";
   }
 
-  @Get(FREE)
+  @Get(ServiceStart.FREE)
   String free() {
     return "free";
   }
