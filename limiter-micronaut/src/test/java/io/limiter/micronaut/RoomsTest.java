@@ -42,19 +42,17 @@ class RoomsTest {
             unknown("io.limiter.micronaut.event"),
             unknown("io.limiter.micronaut.health"),
             unknown("io.limiter.micronaut.http.DirectDenials"),
-            unknown("io.limiter.micronaut.http.GateWarmUp"),
-            unknown("io.limiter.micronaut.intercept.GuardWarmUp"),
             unknown("io.limiter.micronaut.lease"),
             unknown("io.limiter.micronaut.metadata"),
             unknown("io.limiter.micronaut.metrics"),
             unknown("io.limiter.micronaut.outage"),
-            unknown("io.limiter.micronaut.redis.WarmStart"),
+            unknown("io.limiter.micronaut.redis.StartWithRedis"),
             unknown("io.limiter.micronaut.refresh"),
             unknown("io.limiter.micronaut.stream"),
             // It waits for the first reading.
             entry(
                 "io.limiter.micronaut.redis.SharedSettings",
-                Set.of("io.limiter.micronaut.redis.WarmStart")),
+                Set.of("io.limiter.micronaut.redis.StartWithRedis")),
             entry(
                 "io.limiter.core.denycache",
                 Set.of(
