@@ -10,6 +10,7 @@ import io.limiter.core.util.LogThrottle;
 import io.limiter.management.ListedCaller.Kind;
 import io.limiter.management.SubjectBody.NamedSubject;
 import io.limiter.micronaut.config.LimitSettings;
+import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.SettingsRefresh;
 import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
@@ -142,6 +143,7 @@ final class LimitsEndpoint {
 
   private final LimitPolicies policies;
   private final PoliciesConfiguration settings;
+  private final GateConfiguration gate;
   private final Limiter limiter;
   private final PolicyStatistics statistics;
   private final AuditLog audit;
@@ -159,6 +161,7 @@ final class LimitsEndpoint {
   LimitsEndpoint(
       LimitPolicies policies,
       PoliciesConfiguration settings,
+      GateConfiguration gate,
       Limiter limiter,
       PolicyStatistics statistics,
       AuditLog audit,
@@ -175,6 +178,7 @@ final class LimitsEndpoint {
       ManagementConfiguration management) {
     this.policies = policies;
     this.settings = settings;
+    this.gate = gate;
     this.limiter = limiter;
     this.statistics = statistics;
     this.audit = audit;
@@ -586,6 +590,9 @@ final class LimitsEndpoint {
 
   private Map<String, Object> view(LimitedPolicy policy) {
     Map<String, Object> view = LimitViews.policy(policy, isObserved(policy));
+    if (gate.enabled()) {
+      view.put("decidedIn", policy.places());
+    }
     view.put("decisions", statistics.decisions(policy.name()));
     parts.forEach(part -> part.policy(policy, view));
     List<Map<String, Object>> trials = statistics.trials(policy.name());

@@ -421,7 +421,9 @@ class LimitsEndpointTest {
                     {"rule": "1-per-3600s", "algorithm": "SLIDING_WINDOW_LOG", "count": 1, "time": "PT1H"}]}]
                 """
                     .replace("mail-key", mail.at("/limits/0/key").asText())));
-    assertThat(mail.get("methods").get(0).asText()).endsWith("Routes.mail()");
+    String method = mail.get("methods").get(0).asText();
+    assertThat(method).endsWith("Routes.mail()");
+    assertThat(mail.get("decidedIn").get(method).asText()).isEqualTo("gate");
 
     assertThat(read(one, "/limits/search").get("decisions"))
         .isEqualTo(
@@ -429,6 +431,8 @@ class LimitsEndpointTest {
                 "{\"allowed\":2,\"limited\":1,\"banned\":0,\"duplicate\":0,\"unavailable\":0,\"wouldDeny\":0}"));
     assertThat(read(one, "/limits/phone").at("/decisions/wouldDeny").asInt()).isEqualTo(1);
     assertThat(read(one, "/limits/phone").get("observed").asBoolean()).isTrue();
+    assertThat(read(one, "/limits/phone").get("decidedIn").iterator().next().asText())
+        .isEqualTo("gate, which binds the arguments that expressions need");
   }
 
   @Test

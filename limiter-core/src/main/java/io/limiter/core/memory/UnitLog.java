@@ -6,9 +6,9 @@ import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.Cells;
 import io.limiter.core.util.BoundedCache;
-import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -329,8 +329,11 @@ final class UnitLog {
 
     private static final int SMALLEST = 16;
 
-    /** Odd, so that the product keeps each bit of what was hashed. */
-    private static final long SECRET = new SecureRandom().nextLong() | 1;
+    /**
+     * Unknown to callers, who cannot see the hashes; a generator for keys takes 40 classes more to
+     * load. Odd, so that the product keeps each bit of what was hashed.
+     */
+    private static final long SECRET = ThreadLocalRandom.current().nextLong() | 1;
 
     /** Buckets that a new key inspects, so that the table does not grow while logs expire. */
     private static final int OF_NEW_KEY = 2;

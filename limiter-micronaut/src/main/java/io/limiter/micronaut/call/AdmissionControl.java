@@ -11,10 +11,10 @@ import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.thread.CallerThreads;
 import io.limiter.micronaut.thread.LimiterTimer;
+import io.micronaut.context.annotation.Context;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.http.HttpRequest;
 import jakarta.annotation.PreDestroy;
-import jakarta.inject.Singleton;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * waiting calls.
  */
 @Internal
-@Singleton
+@Context // with the store, at the start: the first request would create it on an event loop
 public final class AdmissionControl {
 
   private static final CallState[] NOTHING = {};

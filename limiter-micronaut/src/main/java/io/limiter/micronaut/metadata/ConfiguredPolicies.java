@@ -230,6 +230,9 @@ final class ConfiguredPolicies implements ApplicationEventListener<StartupEvent>
                 .formatted(policy));
       }
     }
+    if (LOG.isDebugEnabled() && gate.enabled()) {
+      plans.current().places().forEach((at, place) -> LOG.debug("{}: decided in {}", at, place));
+    }
     Set<String> closed = plans.current().closed(); // its denials are no failure that would show it
     if (!closed.isEmpty()) {
       warnings.add("Policies have a rule with the count 0, so they admit no call: " + closed);

@@ -87,7 +87,8 @@ public final class LimitPlan {
    * @param conditions that select the part that applies to a call; each once
    * @param countsUsers whether something counts the user who is logged in
    * @param beforeSecurity whether the gate decides before security
-   * @param decidedByRequest whether the head of the request alone decides
+   * @param late what it needs that the gate does not have, in words; null if the head of the
+   *     request alone decides
    * @param head the positions of arguments that its expressions need, if the head decides
    * @param early whether it is the {@link Split#early} part of a plan
    */
@@ -98,7 +99,7 @@ public final class LimitPlan {
       List<Condition> conditions,
       boolean countsUsers,
       boolean beforeSecurity,
-      boolean decidedByRequest,
+      @Nullable String late,
       List<Integer> head,
       boolean early) {
 
@@ -111,7 +112,7 @@ public final class LimitPlan {
       Set<Condition> conditions = new LinkedHashSet<>();
       boolean countsUsers = false;
       boolean beforeSecurity = false;
-      boolean needsArguments = false;
+      String late = null;
       Set<Integer> head = new TreeSet<>();
       for (PolicyPlan each : policies) {
         for (Condition condition : each.conditions()) {
@@ -121,9 +122,13 @@ public final class LimitPlan {
           countsUsers |= source.kind() == SubjectSource.Kind.USER;
         }
         beforeSecurity |= each.beforeSecurity().isPresent();
-        needsArguments |= each.comparesArguments();
+        if (each.comparesArguments()) {
+          late = "duplicates are found by arguments";
+        }
         for (CallExpression expression : each.expressions()) {
-          needsArguments |= expression.needsArguments();
+          if (expression.needsArguments()) {
+            late = "the head of a request does not determine " + expression;
+          }
           expression.head().ifPresent(head::addAll);
         }
       }
@@ -134,9 +139,13 @@ public final class LimitPlan {
           List.copyOf(conditions),
           countsUsers,
           beforeSecurity,
-          !needsArguments,
+          late,
           List.copyOf(head),
           early);
+    }
+
+    boolean decidedByRequest() {
+      return late == null;
     }
   }
 
@@ -453,6 +462,20 @@ public final class LimitPlan {
    */
   public boolean decidedByRequest() {
     return method.decidedByRequest();
+  }
+
+  /**
+   * Where its calls are decided, in words: in the gate, before the body is read, or in the guard,
+   * which has all arguments of the method, and then why. Outside of requests the guard decides all.
+   */
+  public String place() {
+    if (method.late() == null) {
+      return head().isEmpty() ? "gate" : "gate, which binds the arguments that expressions need";
+    }
+    return (split == null
+            ? "guard, since "
+            : "early policies in the gate, others in the guard, since ")
+        + method.late();
   }
 
   /** The positions of the arguments of its expressions, which the gate binds to decide. */

@@ -21,6 +21,7 @@ import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import java.time.Duration;
 import java.time.LocalDate;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -151,6 +152,16 @@ public final class LimitedPolicy {
     return plans.get().stream().map(OnMethod::method).distinct().toList();
   }
 
+  /**
+   * Where the calls of each method are decided, by the method: {@code gate}, before the body is
+   * read; or {@code guard}, with the arguments of the method, and then why.
+   */
+  public Map<String, String> places() {
+    return plans.get().stream()
+        .collect(
+            Collectors.toMap(OnMethod::method, OnMethod::place, (a, b) -> a, LinkedHashMap::new));
+  }
+
   /** The tier whose callers are asked about; empty if those have the usual rules. */
   public Optional<String> tier() {
     return tier;
@@ -181,7 +192,10 @@ public final class LimitedPolicy {
     return plans.get().stream()
         .map(
             each ->
-                new OnMethod(each.method(), tier.map(each.policy()::inTier).orElse(each.policy())))
+                new OnMethod(
+                    each.method(),
+                    each.place(),
+                    tier.map(each.policy()::inTier).orElse(each.policy())))
         .toList();
   }
 

@@ -145,8 +145,9 @@ public final class PlanGeneration {
    * A policy on a method.
    *
    * @param method the method; of a policy that exists only in settings, its name
+   * @param place where its calls are decided
    */
-  public record OnMethod(String method, PolicyPlan policy) {}
+  public record OnMethod(String method, String place, PolicyPlan policy) {}
 
   /**
    * The plan of a method; empty if it is not limited. All objects that stand for one method have
@@ -362,7 +363,9 @@ public final class PlanGeneration {
     return Stream.concat(
             plansOfMethods, some.stream().flatMap(policy -> configured(policy).stream()))
         .flatMap(
-            plan -> plan.policies().stream().map(policy -> new OnMethod(plan.method(), policy)))
+            plan ->
+                plan.policies().stream()
+                    .map(policy -> new OnMethod(plan.method(), plan.place(), policy)))
         .sorted(Comparator.comparing(OnMethod::method));
   }
 
@@ -458,6 +461,12 @@ public final class PlanGeneration {
   /** The methods, of those that are planned by now, whose plan is such; sorted. */
   public List<String> methods(Predicate<LimitPlan> some) {
     return all().filter(some).map(LimitPlan::method).sorted().toList();
+  }
+
+  /** Where the calls of each method that is planned by now are decided; by method. */
+  public Map<String, String> places() {
+    return all()
+        .collect(Collectors.toMap(LimitPlan::method, LimitPlan::place, (a, b) -> a, TreeMap::new));
   }
 
   /** What the default of {@code @Duplicate} chose for methods that are planned by now. */

@@ -11,7 +11,6 @@ import io.limiter.core.redis.RedisStore;
 import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.context.annotation.Bean;
-import io.micronaut.context.annotation.Context;
 import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.env.Environment;
@@ -99,17 +98,6 @@ public final class LimitStoreFactory {
                 ". %s is not read: add the dependency org.yaml:snakeyaml, or write application.properties"
                     ::formatted);
   }
-
-  /**
-   * Creates the store at the start, so that its log line appears there and not at the first
-   * request. The store of this factory is not created where another replaces it; as a bean of the
-   * context it would be.
-   *
-   * @param store unused
-   */
-  @Context
-  @Requires(missingBeans = ConnectionSource.class)
-  record StoreAtStart(LimitStore store) {}
 
   /** Without a client for a configured Redis, each instance would silently count separately. */
   private static void requireClient(Environment environment) {
