@@ -71,16 +71,18 @@ public final class StartupMode implements Mode {
   @Override
   public void run(Options options, Report report) throws Exception {
     try (BenchRedis redis = BenchRedis.open(options, report)) {
+      if (!options.quick()) { // it takes a minute
+        report.table(
+            measure(
+                "a service with one controller",
+                ServiceJar.self(),
+                name -> !name.matches("io/limiter/(idempotency|management)/.*"),
+                options,
+                redis));
+      }
       report.table(
           measure(
-              "a service with one controller",
-              ServiceJar.self(),
-              name -> !name.matches("io/limiter/(idempotency|management|client)/.*"),
-              options,
-              redis));
-      report.table(
-          measure(
-              "the same with the demo's libraries",
+              "a service with the demo's libraries",
               DemoJar.find(options),
               name -> true,
               options,
@@ -101,7 +103,7 @@ public final class StartupMode implements Mode {
     commands.put(FLOOR, plain(absent, "-D" + PlainService.FLOOR + "=" + redis.uri()));
     commands.put(REDIS, limited(present, "-Dredis.uri=" + redis.uri()));
     Duration rest = Duration.ofSeconds(options.number(REST.name(), options.quick() ? 1 : 10));
-    Turns turns = new Turns(options);
+    Turns turns = Turns.cold(options);
     for (Map.Entry<String, List<String>> each : commands.entrySet()) {
       boolean limited = each.getKey().equals(MEMORY) || each.getKey().equals(REDIS);
       List<String> from = archive ? archived(each.getValue(), redis) : List.of();
