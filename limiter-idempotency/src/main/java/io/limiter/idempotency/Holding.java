@@ -15,7 +15,9 @@ final class Holding {
   /** A claim is renewed after this part of its time, so that renewals may fail. */
   private static final int RENEWALS = 3;
 
-  /** A failed renewal is sent again after this part, so that the store need not be back for long. */
+  /**
+   * A failed renewal is sent again after this part, so that the store need not be back for long.
+   */
   private static final int RETRIES = 30;
 
   /** Where the claim is. */
