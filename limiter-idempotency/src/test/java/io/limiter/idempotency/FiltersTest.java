@@ -281,7 +281,9 @@ class FiltersTest {
                 "limiter.idempotency.anonymous-by-address",
                 true,
                 "limiter.idempotency.routes[0].path",
-                "/filtered/by-path"));
+                "/filtered/by-path",
+                "limiter.idempotency.routes[1].path",
+                "/filtered/proxied/**"));
   }
 
   @AfterAll
@@ -400,6 +402,20 @@ class FiltersTest {
     assertThat(runs().count).hasValue(0);
     assertThat(post("mono", key, "none@").statusCode()).isEqualTo(200);
     assertThat(runs().count).hasValue(1);
+  }
+
+  /** As a proxy does: no route of the application has the path. */
+  @ParameterizedTest
+  @ValueSource(strings = {"inner", "old-inner"})
+  void whatAFilterAnswersForAPathOfTheSettingsIsRepeated(String filter) {
+    String key = UUID.randomUUID().toString();
+    var first = post("proxied/1", key, "answer@" + filter);
+    var again = post("proxied/1", key, "answer@" + filter);
+    assertThat(first.body()).isEqualTo("of the filter");
+    assertThat(first.headers().firstValue("Idempotency-Replayed")).isEmpty();
+    assertThat(again.body()).isEqualTo(first.body());
+    assertThat(again.headers().firstValue("Idempotency-Replayed")).contains("true");
+    assertThat(server.post("/filtered/proxied/1", "{}").statusCode()).isEqualTo(400);
   }
 
   @ParameterizedTest
