@@ -66,6 +66,23 @@ class DemoOperatorsTest {
     }
   }
 
+  /** With micronaut-serde, which the demo has. */
+  @Test
+  void theOperatorFreesAnIdempotencyKey() {
+    try (Demo demo = new Demo(Demo.newService(), Map.of("endpoints.idempotency.enabled", true))) {
+      String first = demo.post("/checkout/payment", "{}", "Idempotency-Key", "1").body();
+      assertThat(demo.post("/checkout/payment", "{}", "Idempotency-Key", "1").body())
+          .isEqualTo(first);
+      String body =
+          "{\"route\": \"%s\", \"address\": \"127.0.0.1\", \"key\": \"1\"}"
+              .formatted("io.limiter.demo.CheckoutController.pay(Map)");
+      assertThat(demo.post("/idempotency", body).statusCode()).isEqualTo(401);
+      assertThat(write(demo, "/idempotency", body)).isEqualTo("{\"forgotten\":true}");
+      assertThat(demo.post("/checkout/payment", "{}", "Idempotency-Key", "1").body())
+          .isNotEqualTo(first);
+    }
+  }
+
   @Test
   void theOperatorIsRejectedFromAnotherAddress() throws Exception {
     Optional<String> other = otherAddress();

@@ -12,8 +12,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class Holding {
 
-  /** A claim is renewed after this part of its time, so that one renewal may fail. */
+  /** A claim is renewed after this part of its time, so that renewals may fail. */
   private static final int RENEWALS = 3;
+
+  /**
+   * A failed renewal is sent again after this part, so that the store need not be back for long.
+   */
+  private static final int RETRIES = 30;
 
   /** Where the claim is. */
   enum Phase {
@@ -247,9 +252,10 @@ final class Holding {
     }
   }
 
-  /** The store has not answered a renewal; the next one is due already. */
-  void unrenewed() {
+  /** The store has not answered a renewal. */
+  void unrenewed(long now) {
     renewing = false;
+    renewAt = Math.min(renewAt, now + Math.max(times.firstPause(), times.claim() / RETRIES));
   }
 
   /** The store has answered an end. */

@@ -148,6 +148,13 @@ final class IdempotencyFilter
     if (terms == null) {
       return PROCEED;
     }
+    KeyedRequest earlier = KeyedRequest.of(request).orElse(null);
+    if (earlier != null) { // a filter has gone on once more: Micronaut may begin with the first
+      if (earlier.isAnswered()) { // then no response would end another claim
+        return rejected(request, HttpStatus.SERVICE_UNAVAILABLE, UNAVAILABLE);
+      }
+      earlier.over();
+    }
     IdempotencyKey key = IdempotencyKey.of(request);
     if (key.mistake().isPresent()) {
       LOG.debug("An Idempotency-Key is malformed: {}", key.mistake().get());

@@ -340,10 +340,8 @@ final class IdempotentRoutes
     if (annotated.isEmpty() && byPath.isEmpty()) {
       return null;
     }
+    // A path of the settings need have no route: a filter may answer, as a proxy does.
     RouteMatch<?> route = RouteAttributes.getRouteMatch(request).orElse(null);
-    if (route == null) {
-      return null;
-    }
     if (route instanceof MethodBasedRouteMatch<?, ?> method) {
       Terms terms = annotated.get(PlanRegistry.unnamed(method.getExecutableMethod()));
       if (terms != null) {

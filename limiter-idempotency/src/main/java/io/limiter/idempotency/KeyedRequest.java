@@ -184,6 +184,11 @@ final class KeyedRequest {
     return null;
   }
 
+  /** Whether the client has got a response, or has left. */
+  synchronized boolean isAnswered() {
+    return isAnswered;
+  }
+
   /** The request is over: what has not come to the client by now never will. */
   void over() {
     Held returned = answered();

@@ -291,7 +291,7 @@ final class Submissions {
                   if (failure == null) {
                     holding.renewed(own, sentAt);
                   } else {
-                    holding.unrenewed();
+                    holding.unrenewed(timing.nanos());
                   }
                   isLost = holding.lost && !wasLost;
                 }

@@ -39,10 +39,10 @@
  * <ol>
  *   <li>From the begin of a method until {@code retain} after its end, no other method of the
  *       submission begins. This needs that its process lives, that the store keeps its data and its
- *       clock makes no step, and that of the two renewals within the time of a claim one reaches
- *       the store. It holds for the longest run and {@code retain}, from the claim on, if the
- *       method runs for longer. A method that ends for repetition, such as by an error, frees the
- *       key.
+ *       clock makes no step, and that within the time of each claim a renewal reaches the store:
+ *       one is sent after a third of it, and again after each thirtieth while that fails. It holds
+ *       for the longest run and {@code retain}, from the claim on, if the method runs for longer. A
+ *       method that ends for repetition, such as by an error, frees the key.
  *   <li>Once the store has an end, no method of the submission begins for {@code retain}, whatever
  *       happens to processes and connections.
  *   <li>No command changes what another claim has made, however late it is.

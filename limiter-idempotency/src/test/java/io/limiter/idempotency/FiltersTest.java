@@ -33,6 +33,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -43,7 +44,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -57,6 +60,9 @@ class FiltersTest {
   private static final String KEY = "Idempotency-Key";
   private static final String DO = "X-Do";
   private static final String CARD = "4111111111111111";
+
+  /** A filter that is late goes on with one of these. */
+  private static final Semaphore LATE = new Semaphore(0);
 
   private static final List<String> FILTERS =
       List.of("outermost", "outer", "middle", "inner", "old-outer", "old-inner");
@@ -134,8 +140,12 @@ class FiltersTest {
       String name,
       HttpRequest<?> request,
       java.util.function.Function<HttpRequest<?>, Publisher<MutableHttpResponse<?>>> next) {
-    String asked = request.getHeaders().get(DO, String.class, "");
-    if (!asked.endsWith("@" + name)) {
+    String asked =
+        Stream.of(request.getHeaders().get(DO, String.class, "").split(","))
+            .filter(one -> one.endsWith("@" + name))
+            .findFirst()
+            .orElse("");
+    if (asked.isEmpty()) {
       return next.apply(request);
     }
     return switch (asked.substring(0, asked.indexOf('@'))) {
@@ -145,6 +155,15 @@ class FiltersTest {
           next.apply(
               HttpRequest.POST(request.getUri(), "{}")
                   .headers(headers -> request.getHeaders().forEachValue(headers::add)));
+      case "late" ->
+          Mono.fromCallable( // which cannot be cancelled
+                  () -> {
+                    LATE.acquireUninterruptibly();
+                    return name;
+                  })
+              .subscribeOn(Schedulers.boundedElastic())
+              .flatMapMany(any -> next.apply(request));
+      case "twice" -> Flux.from(next.apply(request)).flatMap(first -> next.apply(request));
       case "timeout" ->
           Flux.from(next.apply(request))
               .timeout(Duration.ofMillis(300), Schedulers.parallel())
@@ -262,7 +281,9 @@ class FiltersTest {
                 "limiter.idempotency.anonymous-by-address",
                 true,
                 "limiter.idempotency.routes[0].path",
-                "/filtered/by-path"));
+                "/filtered/by-path",
+                "limiter.idempotency.routes[1].path",
+                "/filtered/proxied/**"));
   }
 
   @AfterAll
@@ -367,6 +388,47 @@ class FiltersTest {
     assertThat(post(route, key, "none@").statusCode()).isIn(200, 201);
     assertThat(post(route, key, "none@").statusCode()).isIn(200, 201);
     assertThat(runs().count).hasValue(1);
+  }
+
+  /** Micronaut then runs all filters once more, for a request whose client has its response. */
+  @ParameterizedTest
+  @CsvSource({"middle, outer", "inner, outermost", "old-inner, outer", "old-inner, old-outer"})
+  void aFilterThatGoesOnAfterTheResponseTakesNoKey(String late, String outer) throws Exception {
+    String key = UUID.randomUUID().toString();
+    var first = post("mono", key, "late@%s,timeout@%s".formatted(late, outer));
+    assertThat(first.statusCode()).isEqualTo(504);
+    LATE.release();
+    Thread.sleep(300); // for what must not happen
+    assertThat(runs().count).hasValue(0);
+    assertThat(post("mono", key, "none@").statusCode()).isEqualTo(200);
+    assertThat(runs().count).hasValue(1);
+  }
+
+  /** As a proxy does: no route of the application has the path. */
+  @ParameterizedTest
+  @ValueSource(strings = {"inner", "old-inner"})
+  void whatAFilterAnswersForAPathOfTheSettingsIsRepeated(String filter) {
+    String key = UUID.randomUUID().toString();
+    var first = post("proxied/1", key, "answer@" + filter);
+    var again = post("proxied/1", key, "answer@" + filter);
+    assertThat(first.body()).isEqualTo("of the filter");
+    assertThat(first.headers().firstValue("Idempotency-Replayed")).isEmpty();
+    assertThat(again.body()).isEqualTo(first.body());
+    assertThat(again.headers().firstValue("Idempotency-Replayed")).contains("true");
+    assertThat(server.post("/filtered/proxied/1", "{}").statusCode()).isEqualTo(400);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"old-outer", "old-inner"})
+  void aFilterThatGoesOnTwiceLeavesNoClaim(String filter) {
+    for (String route : ROUTES) {
+      runs().count.set(0);
+      String key = UUID.randomUUID().toString();
+      post(route, key, "twice@" + filter);
+      var again = post(route, key, "none@");
+      assertThat(again.statusCode() + again.body()).as(route).doesNotContain("key_in_use");
+      assertThat(runs().count).as(route).hasValue(1);
+    }
   }
 
   @Test

@@ -11,6 +11,7 @@ import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
@@ -243,11 +244,21 @@ class KeysAndLimitsTest {
             Map.of(
                 "redis.uri", "redis://127.0.0.1:1",
                 "limiter.redis.start-timeout", "10ms",
+                "limiter.headers.debug", true,
+                "micronaut.metrics.enabled", true,
                 "limiter.idempotency.anonymous-by-address", true))) {
       var answer = service.post("/both/gate", "", KEY, "1");
       assertThat(answer.statusCode()).isEqualTo(503);
       assertThat(answer.body()).contains("idempotency_unavailable");
       assertThat(answer.headers().map()).doesNotContainKey("x-decided-by");
+      assertThat(
+              service
+                  .bean(MeterRegistry.class)
+                  .get("limiter.idempotency")
+                  .tag("result", "unavailable")
+                  .counter()
+                  .count())
+          .isEqualTo(1);
       assertThat(service.bean(Routes.class).runs).hasValue(0);
     }
   }

@@ -816,6 +816,13 @@ class RepetitionsTest {
     assertThat(forget("none", "\"owner\": \"ada\"", key)).isEqualTo(404);
     assertThat(forget(route, "\"owner\": null", key)).isEqualTo(400);
     assertThat(forget(route, "\"address\": \"nowhere\"", key)).isEqualTo(400);
+    assertThat(forget(route, "\"owner\": 1", key)).isEqualTo(400);
+    assertThat(forget(route, "\"owner\": \"ada\", \"user\": \"ada\"", key)).isEqualTo(400);
+    for (String body : List.of("", "{}", "[]", "{\"route\"", "{\"route\": \"none\"}")) {
+      var refused = server.post("/idempotency", body);
+      assertThat(refused.statusCode()).as(body).isEqualTo(400);
+      assertThat(refused.body()).contains("send one such as");
+    }
   }
 
   private int forget(String route, String caller, String key) {

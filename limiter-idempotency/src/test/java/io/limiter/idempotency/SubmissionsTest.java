@@ -28,6 +28,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A claim and its commands, over a store whose replies the test gives. */
 class SubmissionsTest {
@@ -204,6 +205,38 @@ class SubmissionsTest {
     held.end(End.RELEASE);
     store.answer(Kept.KEPT);
     assertNothingIsLeft();
+  }
+
+  /** Else an outage of a third of a claim would end it, though the store is back long before. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aFailedRenewalIsSentAgainSoon(boolean isEnding) {
+    Held held = entered();
+    if (isEnding) {
+      held.end(answer(10));
+      store.fail(FailureReason.TIMEOUT);
+    }
+    int[] sent = {0};
+    for (int second = 0; second < 21; second++) { // away from 9.9 s to 20.1 s
+      timing.pass(SECOND);
+      failAll(sent);
+    }
+    long before = sent[0];
+    timing.pass(SECOND.multipliedBy(2));
+    assertThat(store.sent.subList((int) before, store.sent.size()))
+        .as("at 22 s of the 30 s")
+        .anyMatch(some -> some.what().equals("renew"));
+    assertThat(store.times("renew")).startsWith(10_000L, 11_000L, 12_000L);
+  }
+
+  private void failAll(int[] from) {
+    for (; from[0] < store.sent.size(); from[0]++) {
+      store
+          .sent
+          .get(from[0])
+          .reply()
+          .completeExceptionally(new StoreException(FailureReason.BREAKER_OPEN, "away", null));
+    }
   }
 
   @Test

@@ -390,7 +390,7 @@ final class World {
     now++;
     if (entry != null && now >= expiresAt) {
       for (int i = 0; i < attempts.length; i++) {
-        // Both renewals within the time of a claim have failed, not because they were not sent.
+        // All renewals within the time of a claim have failed, not because they were not sent.
         if (entry.isOf(claim(i)) && attempts[i].missed >= 2) {
           attempts[i].unreached = true;
         }
@@ -414,7 +414,7 @@ final class World {
       }
       if (command == Command.RENEW) {
         if (holding.phase == Phase.ENDING && mutations.contains(Mutation.ENDING_IS_NOT_RENEWED)) {
-          holding.unrenewed();
+          holding.unrenewed(now);
           continue;
         }
         attempt.missed++;
@@ -498,7 +498,7 @@ final class World {
     Holding holding = attempts[sent.by].holding;
     switch (sent.sort) {
       case CLAIM -> holding.unclaimed(true, now);
-      case RENEW -> holding.unrenewed();
+      case RENEW -> holding.unrenewed(now);
       case END -> {
         holding.unwritten(now);
         if (mutations.contains(Mutation.END_IS_WRITTEN_ONCE)) {

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,8 +17,15 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class Renewal {
 
-  /** Runs after this part of the time, so that one of them may fail. */
+  /** Runs after this part of the time, so that some may fail. */
   private static final int RENEWALS = 3;
+
+  /**
+   * One that has failed runs again after this part, so that the store need not be back for long.
+   */
+  private static final int RETRIES = 30;
+
+  private static final long SHORTEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final LimiterTimer timer;
   private final Duration time;
@@ -47,11 +55,10 @@ abstract class Renewal {
   abstract void reportLost();
 
   final void schedule() {
-    schedule(System.nanoTime());
+    schedule(System.nanoTime() + time.toNanos() / RENEWALS);
   }
 
-  /** After a slow answer, too, a third of the time lies between the begins of two renewals. */
-  private synchronized void schedule(long lastNanos) {
+  private synchronized void schedule(long dueNanos) {
     long nowNanos = System.nanoTime();
     if (!ended && nowNanos - untilNanos < 0) {
       WeakReference<Renewal> self = new WeakReference<>(this);
@@ -66,7 +73,7 @@ abstract class Renewal {
                   held.renew();
                 }
               },
-              Math.max(0, lastNanos + time.toNanos() / RENEWALS - nowNanos));
+              Math.max(0, dueNanos - nowNanos));
     }
   }
 
@@ -77,8 +84,14 @@ abstract class Renewal {
             .thenCompose(this::extend) // a reservation may be the application's, and throw
             .whenComplete(
                 (held, failure) -> {
-                  if (failure != null || held) {
-                    schedule(nowNanos);
+                  // After a slow answer, too, a third lies between the begins of two renewals.
+                  long dueNanos = nowNanos + time.toNanos() / RENEWALS;
+                  if (failure != null) {
+                    long pause = Math.max(SHORTEST_PAUSE_NANOS, time.toNanos() / RETRIES);
+                    long againNanos = System.nanoTime() + pause;
+                    schedule(againNanos - dueNanos < 0 ? againNanos : dueNanos);
+                  } else if (held) {
+                    schedule(dueNanos);
                   } else if (end()) {
                     reportLost();
                   }

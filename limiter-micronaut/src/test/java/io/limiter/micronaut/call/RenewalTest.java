@@ -67,6 +67,19 @@ class RenewalTest {
     assertThat(renewals.poll(CLAIM.toMillis() / 6, TimeUnit.MILLISECONDS)).isNotNull();
   }
 
+  /** Otherwise an outage of a third of the time could end what is held. */
+  @Test
+  void isRenewedSoonAfterARenewalThatFailed() throws Exception {
+    held.schedule();
+    for (int i = 0; i < 3; i++) {
+      long fromNanos = System.nanoTime();
+      renewal().completeExceptionally(new IllegalStateException("away"));
+      if (i > 0) {
+        assertThat(Duration.ofNanos(System.nanoTime() - fromNanos)).isLessThan(CLAIM.dividedBy(4));
+      }
+    }
+  }
+
   /** As a reservation of the application may. */
   @Test
   void isRenewedAfterARenewalThatThrew() throws Exception {
