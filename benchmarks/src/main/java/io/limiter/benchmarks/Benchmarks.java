@@ -10,6 +10,7 @@ import io.limiter.benchmarks.http.HttpMode;
 import io.limiter.benchmarks.incident.IncidentMode;
 import io.limiter.benchmarks.lease.LeasesMode;
 import io.limiter.benchmarks.memory.MemoryMode;
+import io.limiter.benchmarks.races.RacesMode;
 import io.limiter.benchmarks.server.ServerMode;
 import io.limiter.benchmarks.startup.RoutesMode;
 import io.limiter.benchmarks.startup.StartupMode;
@@ -34,6 +35,7 @@ public final class Benchmarks {
           new HotMode(),
           new LeasesMode(),
           new MemoryMode(),
+          new RacesMode(),
           new HttpMode(),
           new StartupMode(),
           new RoutesMode(),
