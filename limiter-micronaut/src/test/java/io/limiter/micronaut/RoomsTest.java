@@ -29,6 +29,7 @@ class RoomsTest {
           "limiter-idempotency",
           "limiter-client",
           "limiter-management",
+          "limiter-planner",
           "limiter-processor",
           "limiter-test");
 
@@ -78,7 +79,7 @@ class RoomsTest {
 
   /** An optional module; a text may name it. */
   @ParameterizedTest
-  @ValueSource(strings = {"client", "idempotency", "management", "processor", "test"})
+  @ValueSource(strings = {"client", "idempotency", "management", "planner", "processor", "test"})
   void noOtherModuleImports(String room) throws IOException {
     Pattern use =
         Pattern.compile(
