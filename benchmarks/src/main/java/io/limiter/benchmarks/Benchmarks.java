@@ -10,6 +10,7 @@ import io.limiter.benchmarks.http.HttpMode;
 import io.limiter.benchmarks.incident.IncidentMode;
 import io.limiter.benchmarks.lease.LeasesMode;
 import io.limiter.benchmarks.memory.MemoryMode;
+import io.limiter.benchmarks.planner.PlannerMode;
 import io.limiter.benchmarks.server.ServerMode;
 import io.limiter.benchmarks.startup.RoutesMode;
 import io.limiter.benchmarks.startup.StartupMode;
@@ -40,6 +41,7 @@ public final class Benchmarks {
           new ColdMode(),
           new CheckMode(),
           new IncidentMode(),
+          new PlannerMode(),
           new ServerMode());
 
   private Benchmarks() {}

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.planner;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.LocalDateTime;
@@ -43,6 +46,11 @@ final class LogLine {
 
   private static final int FIELDS = Field.values().length;
   private static final byte[] NOTHING = {};
+
+  private static final VarHandle EIGHT =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final long ONES = 0x0101010101010101L;
+  private static final long HIGHEST = 0x8080808080808080L;
 
   /** The microseconds since the epoch; {@link #NONE} if there are none. */
   long micros;
@@ -136,10 +144,21 @@ final class LogLine {
     set(Field.TARGET, text, space + 1, last);
   }
 
+  /** The first place of an ASCII character; below 0 if there is none. Eight bytes at a time. */
   static int find(byte[] text, char c, int from, int to) {
-    for (int i = from; i < to; i++) {
-      if (text[i] == c) {
-        return i;
+    int at = from;
+    long pattern = ONES * c;
+    for (; at + Long.BYTES <= to; at += Long.BYTES) {
+      long differing = (long) EIGHT.get(text, at) ^ pattern;
+      // The highest bit of each byte that is zero, and of some behind the first of them.
+      long zeros = (differing - ONES) & ~differing & HIGHEST;
+      if (zeros != 0) {
+        return at + (Long.numberOfTrailingZeros(zeros) >>> 3);
+      }
+    }
+    for (; at < to; at++) {
+      if (text[at] == c) {
+        return at;
       }
     }
     return -1;
@@ -147,11 +166,13 @@ final class LogLine {
 
   /** The closing quote of a text that may have quotes after a backslash; below 0 if none. */
   static int closingQuote(byte[] text, int from, int to) {
-    for (int i = from; i < to; i++) {
-      if (text[i] == '\\') {
-        i++;
-      } else if (text[i] == '"') {
-        return i;
+    for (int at = find(text, '"', from, to); at >= 0; at = find(text, '"', at + 1, to)) {
+      int escapes = 0;
+      while (at - escapes > from && text[at - escapes - 1] == '\\') {
+        escapes++;
+      }
+      if (escapes % 2 == 0) {
+        return at;
       }
     }
     return -1;

@@ -299,7 +299,8 @@ public final class LogReader {
   }
 
   /**
-   * Where temporary files are, about 60 bytes a call at most; {@code java.io.tmpdir} by default.
+   * Where temporary files are, about 40 bytes a call and 150 a subject; {@code java.io.tmpdir} by
+   * default.
    */
   public LogReader directory(Path other) {
     directory = other;
@@ -518,15 +519,16 @@ public final class LogReader {
             continue;
           }
         }
-        for (; scanned < filled; scanned++) {
-          if (buffer[scanned] == '\n') {
-            if (!skipping) {
-              line(begin, scanned);
-            }
-            skipping = false;
-            begin = scanned + 1;
+        for (int end = LogLine.find(buffer, '\n', scanned, filled);
+            end >= 0;
+            end = LogLine.find(buffer, '\n', begin, filled)) {
+          if (!skipping) {
+            line(begin, end);
           }
+          skipping = false;
+          begin = end + 1;
         }
+        scanned = filled;
         if (bytes < 0) {
           if (filled > begin && !skipping) {
             line(begin, filled);

@@ -248,9 +248,11 @@ public record Replay(ReplayedRules rules, Tally least, Tally most, boolean certa
     private final Variant variant;
     private final Engine engine;
     private final long admits;
+    private final List<long[]> sufficient;
     private final AccessLog.Timeline timeline;
     private final long[] deniedBySlot;
     private final Live live;
+    private final boolean waits;
     private final Map<String, Long> byRule = new LinkedHashMap<>();
     private final PriorityQueue<Denied> top =
         new PriorityQueue<>(
@@ -275,10 +277,17 @@ public record Replay(ReplayedRules rules, Tally least, Tally most, boolean certa
       this.log = log;
       this.variant = variant;
       this.engine = new Engine(variant.stack());
-      this.admits = variant.admits();
+      // Calls that are given back are commands, and are not counted: their statuses decide.
+      boolean all = variant.stack().counting() == Counting.ALL;
+      this.admits = all ? variant.admits() : 0;
+      this.sufficient =
+          all
+              ? variant.sufficient(AccessLog.counted(log.windows(), log.calls().wholeSeconds()))
+              : List.of();
       this.timeline = log.calls().timeline();
       this.deniedBySlot = new long[timeline.calls.length];
       this.live = new Live(log.calls(), variant.stack());
+      this.waits = variant.stack().waiting().isPresent();
       variant.stack().rules().forEach(rule -> byRule.put(rule.name(), 0L));
     }
 
@@ -288,9 +297,18 @@ public record Replay(ReplayedRules rules, Tally least, Tally most, boolean certa
       calls = count;
       subjects++;
       deniedOfSubject = 0;
-      // A subject that never makes so many calls is never denied.
-      decides = units > admits;
+      decides = units > admits && !isNeverDenied(demand);
       return true;
+    }
+
+    /** The engine need not be asked about a subject that never makes so many calls. */
+    private boolean isNeverDenied(long[] demand) {
+      for (long[] enough : sufficient) {
+        if (demand[(int) enough[0]] > enough[1]) {
+          return false;
+        }
+      }
+      return !sufficient.isEmpty();
     }
 
     @Override
@@ -307,7 +325,7 @@ public record Replay(ReplayedRules rules, Tally least, Tally most, boolean certa
     void decide(long micros, int cost, byte flags) {
       Verdict verdict = engine.decide(micros, cost);
       if (verdict.allowed()) {
-        if (!verdict.delay().isZero()) {
+        if (waits) {
           delayMicros = Math.max(delayMicros, MICROSECONDS.convert(verdict.delay()));
         }
         if (engine.end(verdict, flags)) {

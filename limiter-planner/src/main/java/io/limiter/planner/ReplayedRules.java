@@ -5,8 +5,11 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Counting;
+import io.limiter.core.rule.CustomRule;
+import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
@@ -67,23 +70,60 @@ public record ReplayedRules(List<Rule> rules, Optional<BanRule> ban, Counting co
   /** One replay: rules, and where its calls are. */
   record Variant(RuleStack stack, Placement placement) {
 
-    /**
-     * The units within the longest window up to which no call of a subject is denied; 0 if that is
-     * unknown.
-     */
+    /** The units of a subject up to which none of its calls is denied; 0 if that is unknown. */
     long admits() {
-      if (stack.ban().isPresent()
-          || stack.counting() != Counting.ALL
-          || stack.waiting().isPresent()) {
+      if (stack.waiting().isPresent()) {
         return 0;
       }
       long least = Long.MAX_VALUE;
       for (Rule rule : stack.rules()) {
         boolean begins =
-            rule instanceof TokenBucketRule bucket && bucket.initial() < bucket.count();
+            rule instanceof CustomRule
+                || (rule instanceof TokenBucketRule bucket && bucket.initial() < bucket.count());
         least = Math.min(least, begins ? 0 : rule.count());
       }
       return least;
+    }
+
+    /**
+     * For each rule a window, and the most units in any such window with which the rule denies no
+     * call: a log or a fixed window never has more, a bucket refills as many until the next, and a
+     * counter adds those of two windows.
+     *
+     * @param counted the windows whose demand is known
+     * @return for each rule the index of its window and the units; empty if the demand does not
+     *     show that no call is denied
+     */
+    List<long[]> sufficient(long[] counted) {
+      List<long[]> all = new ArrayList<>();
+      for (Rule rule : admits() == 0 ? List.<Rule>of() : stack.rules()) {
+        boolean mayBeLonger = // a day of 25 hours, or a month
+            rule instanceof FixedWindowRule fixed
+                && fixed
+                    .alignment()
+                    .filter(
+                        by -> by.calendar().isPresent() || !by.zone().getRules().isFixedOffset())
+                    .isPresent();
+        if (mayBeLonger) {
+          return List.of();
+        }
+        TokenBucketRule bucket = rule instanceof TokenBucketRule some ? some : null;
+        long window = MICROSECONDS.convert(bucket == null ? rule.window() : bucket.interval());
+        window += placement == Placement.AS_WRITTEN ? 0 : AccessLog.SECOND_MICROS;
+        long units = bucket == null ? rule.count() : Math.min(bucket.count(), bucket.refill());
+        units = rule instanceof SlidingWindowCounterRule ? units / 2 : units;
+        int shortest = -1;
+        for (int w = 0; w < counted.length; w++) {
+          if (counted[w] >= window && (shortest < 0 || counted[w] < counted[shortest])) {
+            shortest = w;
+          }
+        }
+        if (shortest < 0) {
+          return List.of();
+        }
+        all.add(new long[] {shortest, units});
+      }
+      return all;
     }
   }
 

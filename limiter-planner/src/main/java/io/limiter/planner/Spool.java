@@ -44,6 +44,9 @@ final class Spool implements Closeable {
   /** Time, subject, cost, flags. */
   private static final int RAW = 8 + 8 + 4 + 1;
 
+  /** Subject, number of calls, units; of more than one call the demand follows. */
+  private static final int HEAD = 8 + 8 + 8;
+
   /** Time, cost, flags. */
   private static final int CALL = 8 + 4 + 1;
 
@@ -157,10 +160,6 @@ final class Spool implements Closeable {
     for (int i = 0; i < size; i++) {
       order[next[ids[i]]++] = i;
     }
-    ArrayCursor[] cursors = new ArrayCursor[writer.windows.length + 1];
-    for (int c = 0; c < cursors.length; c++) {
-      cursors[c] = new ArrayCursor(micros, costs, flags, order);
-    }
     int[] spare = new int[0];
     for (int s = 0; s < subjects.size; s++) {
       int from = starts[s];
@@ -169,10 +168,7 @@ final class Spool implements Closeable {
         spare = spare.length < to - from ? new int[to - from] : spare;
         sort(micros, order, from, to, spare);
       }
-      for (ArrayCursor cursor : cursors) {
-        cursor.reset(from, to);
-      }
-      writer.write(subjects.hashes[s], to - from, cursors);
+      writer.write(subjects.hashes[s], micros, costs, flags, order, from, to);
     }
   }
 
@@ -212,17 +208,15 @@ final class Spool implements Closeable {
     if (!part.isSorted) {
       file = merged(part);
     }
-    Cursor[] cursors = new Cursor[writer.windows.length + 1];
+    List<RawCursor> cursors = new ArrayList<>();
     try {
-      for (int c = 0; c < cursors.length; c++) {
-        cursors[c] = new RawCursor(file, 0, part.calls);
+      for (int c = 0; c <= writer.windows.length; c++) {
+        cursors.add(new RawCursor(file, 0, part.calls));
       }
       writer.write(part.subject, part.calls, cursors);
     } finally {
-      for (Cursor cursor : cursors) {
-        if (cursor instanceof RawCursor raw) {
-          raw.close();
-        }
+      for (RawCursor cursor : cursors) {
+        cursor.close();
       }
     }
     Files.delete(file);
@@ -284,16 +278,20 @@ final class Spool implements Closeable {
 
   /** Visits all subjects, those with the calls that a visitor wants. */
   void visit(Visitor visitor, int windows) {
-    int head = 24 + 8 * windows;
     long[] demand = new long[windows];
     try (Input input = new Input(grouped)) {
-      while (input.has(head)) {
+      while (input.has(HEAD)) {
         ByteBuffer buffer = input.buffer;
         long subject = buffer.getLong();
         long calls = buffer.getLong();
         long units = buffer.getLong();
-        for (int w = 0; w < windows; w++) {
-          demand[w] = buffer.getLong();
+        if (calls == 1) {
+          Arrays.fill(demand, units);
+        } else {
+          input.require(8 * windows);
+          for (int w = 0; w < windows; w++) {
+            demand[w] = buffer.getLong();
+          }
         }
         if (!visitor.begin(subject, calls, units, demand)) {
           input.skip(calls * CALL);
@@ -393,49 +391,11 @@ final class Spool implements Closeable {
   }
 
   /** One call after another. */
-  private abstract static class Cursor {
+  private static final class RawCursor implements Closeable {
+
     long micros;
     int cost;
     byte flags;
-
-    abstract boolean next() throws IOException;
-  }
-
-  private static final class ArrayCursor extends Cursor {
-
-    private final long[] times;
-    private final int[] costs;
-    private final byte[] flagged;
-    private final int[] order;
-    private int at;
-    private int to;
-
-    ArrayCursor(long[] times, int[] costs, byte[] flagged, int[] order) {
-      this.times = times;
-      this.costs = costs;
-      this.flagged = flagged;
-      this.order = order;
-    }
-
-    void reset(int from, int end) {
-      at = from;
-      to = end;
-    }
-
-    @Override
-    boolean next() {
-      if (at == to) {
-        return false;
-      }
-      int o = order[at++];
-      micros = times[o];
-      cost = costs[o];
-      flags = flagged[o];
-      return true;
-    }
-  }
-
-  private static final class RawCursor extends Cursor implements Closeable {
 
     final long first;
     private final Input input;
@@ -449,7 +409,6 @@ final class Spool implements Closeable {
       input.skip(first * RAW);
     }
 
-    @Override
     boolean next() throws IOException {
       if (left == 0) {
         return false;
@@ -519,6 +478,8 @@ final class Spool implements Closeable {
     final long[] windows;
     private final long[] demand;
     private final long[] inWindow;
+    private long[] times = {};
+    private int[] units = {};
     private final FileChannel channel;
     private final ByteBuffer buffer = ByteBuffer.allocate(BUFFER);
 
@@ -529,12 +490,57 @@ final class Spool implements Closeable {
       this.channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
     }
 
+    /** Writes a subject whose calls are at these places of an order. */
+    void write(
+        long subject, long[] micros, int[] costs, byte[] flags, int[] order, int from, int to)
+        throws IOException {
+      int size = to - from;
+      if (times.length < size) {
+        times = new long[2 * size];
+        units = new int[2 * size];
+      }
+      long sum = 0;
+      for (int i = 0; i < size; i++) {
+        int o = order[from + i];
+        times[i] = micros[o];
+        units[i] = costs[o];
+        sum += costs[o];
+      }
+      room(HEAD + 8 * windows.length);
+      buffer.putLong(subject).putLong(size).putLong(sum);
+      if (size > 1) {
+        for (long window : windows) {
+          buffer.putLong(demand(size, window));
+        }
+      }
+      for (int i = 0; i < size; i++) {
+        room(CALL);
+        buffer.putLong(times[i]).putInt(units[i]).put(flags[order[from + i]]);
+      }
+    }
+
+    private long demand(int size, long window) {
+      int trailing = 0;
+      long inside = 0;
+      long most = 0;
+      for (int i = 0; i < size; i++) {
+        inside += units[i];
+        while (times[i] - times[trailing] >= window) {
+          inside -= units[trailing++];
+        }
+        most = Math.max(most, inside);
+      }
+      return most;
+    }
+
     /**
-     * @param cursors over the calls of the subject: the first for its calls, then one that follows
-     *     at the distance of each window
+     * Writes a subject that does not fit into memory.
+     *
+     * @param cursors over its calls: the first for the calls, then one that follows at the distance
+     *     of each window
      */
-    void write(long subject, long calls, Cursor[] cursors) throws IOException {
-      room(24 + 8 * windows.length);
+    void write(long subject, long calls, List<RawCursor> cursors) throws IOException {
+      room(HEAD + 8 * windows.length);
       long headAt = channel.position() + buffer.position();
       buffer.putLong(subject).putLong(calls).putLong(0);
       for (int w = 0; w < windows.length; w++) {
@@ -542,15 +548,15 @@ final class Spool implements Closeable {
       }
       Arrays.fill(demand, 0);
       Arrays.fill(inWindow, 0);
-      Cursor leading = cursors[0];
-      long units = 0;
+      RawCursor leading = cursors.get(0);
+      long sum = 0;
       for (int w = 0; w < windows.length; w++) {
-        var unused = cursors[w + 1].next();
+        var unused = cursors.get(w + 1).next();
       }
       while (leading.next()) {
-        units += leading.cost;
+        sum += leading.cost;
         for (int w = 0; w < windows.length; w++) {
-          Cursor trailing = cursors[w + 1];
+          RawCursor trailing = cursors.get(w + 1);
           inWindow[w] += leading.cost;
           while (leading.micros - trailing.micros >= windows[w]) {
             inWindow[w] -= trailing.cost;
@@ -561,12 +567,12 @@ final class Spool implements Closeable {
         room(CALL);
         buffer.putLong(leading.micros).putInt(leading.cost).put(leading.flags);
       }
-      patch(headAt + 16, units);
+      patch(headAt + 16, sum);
     }
 
     /** Writes what is known only after the calls of the subject. */
-    private void patch(long at, long units) throws IOException {
-      ByteBuffer head = ByteBuffer.allocate(8 + 8 * windows.length).putLong(units);
+    private void patch(long at, long sum) throws IOException {
+      ByteBuffer head = ByteBuffer.allocate(8 + 8 * windows.length).putLong(sum);
       for (long one : demand) {
         head.putLong(one);
       }
