@@ -273,9 +273,10 @@ public final class AccessLog implements Closeable {
     return windows;
   }
 
-  /** Those of which at least a part is in the log. */
+  /** The shortest ones, and those that the log has whole, but for a hundredth. */
   boolean isCovered(Duration window) {
-    return window.compareTo(WINDOWS.get(1)) <= 0 || summary.span().compareTo(window) >= 0;
+    return window.compareTo(WINDOWS.get(1)) <= 0
+        || summary.span().multipliedBy(100).compareTo(window.multipliedBy(99)) >= 0;
   }
 
   /** Visits subjects; of each window first the least demand that the times allow, then the most. */
