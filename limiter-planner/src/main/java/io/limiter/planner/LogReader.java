@@ -2,6 +2,7 @@
 package io.limiter.planner;
 
 import io.limiter.core.Charge;
+import io.limiter.core.rule.Rule;
 import io.limiter.planner.LogFormat.LineReader;
 import io.limiter.planner.LogLine.Field;
 import io.limiter.planner.LogLine.TimeReader;
@@ -318,6 +319,12 @@ public final class LogReader {
     if (other.isEmpty() || other.size() > 20) {
       throw new IllegalArgumentException("%s windows: use 1 to 20".formatted(other.size()));
     }
+    for (Duration window : other) {
+      if (window.compareTo(Rule.MIN_WINDOW) < 0 || window.compareTo(Rule.MAX_WINDOW) > 0) {
+        throw new IllegalArgumentException(
+            "The window %s is none of a rule: use 1 ms to 366 days".formatted(RuleText.of(window)));
+      }
+    }
     windows = List.copyOf(other);
     return this;
   }
@@ -373,7 +380,7 @@ public final class LogReader {
     for (int at = 0; at < pattern.length(); at++) {
       if (pattern.startsWith("/**", at)
           && (at + 3 == pattern.length() || pattern.charAt(at + 3) == '/')) {
-        regex.append("(?:/[^/]*)*");
+        regex.append("(?:/.*)?"); // a repeated group would need stack for each segment
         at += 2;
       } else if (pattern.charAt(at) == '*') {
         regex.append("[^/]*");
@@ -776,7 +783,7 @@ public final class LogReader {
       }
       if (group != null) {
         Matcher found = group.matcher(new String(buffer, from, to - from, StandardCharsets.UTF_8));
-        if (found.find() && found.group(1) != null && !found.group(1).isEmpty()) {
+        if (isFound(found) && found.group(1) != null && !found.group(1).isEmpty()) {
           line.set(Field.SUBJECT, found.group(1));
           return text(Field.SUBJECT);
         }
@@ -789,6 +796,15 @@ public final class LogReader {
       long who = byAddress(2);
       anonymous += who == 0 ? 0 : 1;
       return who;
+    }
+
+    /** Alternatives and groups that are repeated on a long line may need more than the stack. */
+    private static boolean isFound(Matcher searched) {
+      try {
+        return searched.find();
+      } catch (StackOverflowError tooLong) {
+        return false;
+      }
     }
 
     private long text(Field field) throws IOException {

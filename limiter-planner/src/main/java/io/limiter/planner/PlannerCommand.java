@@ -297,6 +297,9 @@ public final class PlannerCommand implements Callable<Integer> {
     Optional<ReplayedRules> replayed = replayedRules();
     Optional<Goal> goal = goal(replayed.isEmpty());
     LogReader reader = reader();
+    String policyName = policyName();
+    requireDirectory("--html", html);
+    requireDirectory("--json", json);
     String name = logs.stream().map(Path::toString).collect(Collectors.joining(", "));
     Progress progress = new Progress(terminal, logs);
     reader.progress(progress::read);
@@ -311,7 +314,7 @@ public final class PlannerCommand implements Callable<Integer> {
       Report report =
           new Report(
               name,
-              policyName(),
+              policyName,
               paths,
               subject,
               log.summary(),
@@ -329,6 +332,18 @@ public final class PlannerCommand implements Callable<Integer> {
       progress.end();
     }
     return CommandLine.ExitCode.OK;
+  }
+
+  /** Before a log is read for minutes. */
+  private static void requireDirectory(String option, @Nullable Path file) {
+    if (file == null || file.equals(LogReader.STANDARD_INPUT)) {
+      return;
+    }
+    Path parent = file.toAbsolutePath().getParent();
+    if (Files.isDirectory(file) || parent == null || !Files.isDirectory(parent)) {
+      throw new IllegalArgumentException(
+          "%s is '%s': use a file in a directory that exists".formatted(option, file));
+    }
   }
 
   private void write(Report report) throws IOException {

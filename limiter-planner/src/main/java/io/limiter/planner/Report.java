@@ -146,11 +146,11 @@ public record Report(
   }
 
   private String heading() {
-    return "%s: %s calls of %s subjects, %s to %s, %s, at most %s in a second"
+    return "%s: %s of %s, %s to %s, %s, at most %s in a second"
         .formatted(
             name,
-            number(summary.calls()),
-            number(subjects),
+            count(summary.calls(), "call"),
+            count(subjects, "subject"),
             summary.first(),
             summary.last(),
             String.join(" and ", summary.formats()),
@@ -247,15 +247,15 @@ public record Report(
     Map<String, String> figures = new LinkedHashMap<>();
     figures.put(
         "Denied",
-        "%s of %s calls (%s), %s of %s subjects"
+        "%s of %s (%s), %s of %s"
             .formatted(
                 range(least.denied(), most.denied()),
-                number(most.calls()),
+                count(most.calls(), "call"),
                 least.denied() == most.denied()
                     ? percent(most.share())
                     : percent(least.share()) + " to " + percent(most.share()),
                 range(least.deniedSubjects(), most.deniedSubjects()),
-                number(most.subjects())));
+                count(most.subjects(), "subject")));
     if (most.denied() > 0) {
       figures.put(
           "By",
@@ -321,7 +321,7 @@ public record Report(
     return "The smallest counts that deny at most "
         + goal.callShare()
             .map(share -> percent(share) + " of calls")
-            .orElseGet(() -> number(goal.subjects().orElse(0L)) + " subjects");
+            .orElseGet(() -> count(goal.subjects().orElse(0L), "subject"));
   }
 
   private static List<String> proposalHead(Goal goal) {
@@ -351,11 +351,8 @@ public record Report(
   }
 
   private String denies(Proposal best) {
-    return "%s calls of %s %s"
-        .formatted(
-            number(best.deniedCalls()),
-            number(best.deniedSubjects()),
-            best.deniedSubjects() == 1 ? "subject" : "subjects")
+    return "%s of %s"
+        .formatted(count(best.deniedCalls(), "call"), count(best.deniedSubjects(), "subject"))
         .concat(
             apart
                 .map(one -> ", and %s of %s".formatted(number(best.deniedApart()), one.name()))
@@ -394,6 +391,10 @@ public record Report(
 
   private static double share(long some, long all) {
     return all == 0 ? 0 : (double) some / all;
+  }
+
+  private static String count(long value, String what) {
+    return number(value) + " " + what + (value == 1 ? "" : "s");
   }
 
   static String number(long value) {

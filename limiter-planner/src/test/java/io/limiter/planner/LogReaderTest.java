@@ -335,6 +335,20 @@ class LogReaderTest {
   }
 
   @Test
+  void pathsOfManySegmentsNeedNoStack() throws IOException {
+    String deep = "/a".repeat(100_000);
+    String text =
+        Logs.combined(NOON, "10.0.0.1", deep, 200)
+            + Logs.combined(NOON, "10.0.0.1", deep + "/b", 200);
+    try (AccessLog log = read(AccessLog.reader().path("/a/**/b"), text)) {
+      assertThat(log.summary().calls()).isEqualTo(1);
+    }
+    try (AccessLog log = read(AccessLog.reader().subject("regex:((?:/a|/c)+)x"), text)) {
+      assertThat(log.summary().anonymous()).isEqualTo(2);
+    }
+  }
+
+  @Test
   void whatTodaysLimiterDeniedMayBeLeftOut() throws IOException {
     String text = line(0, "10.0.0.1") + Logs.combined(NOON, "10.0.0.1", "/", 429);
     try (AccessLog log = read(AccessLog.reader(), text)) {

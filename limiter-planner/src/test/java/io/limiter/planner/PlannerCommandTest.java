@@ -83,7 +83,7 @@ class PlannerCommandTest {
   void proposesRulesReadyToPaste() {
     assertThat(run(log, "--path", "/search/**", "--deny-subjects", "1")).isZero();
     assertThat(out.toString())
-        .contains("The smallest counts that deny at most 1 subjects")
+        .contains("The smallest counts that deny at most 1 subject")
         .contains("@RateLimiter(value = \"search\", rules = @RateRule(count = 1, time = 60))")
         .contains(
             """
@@ -209,6 +209,8 @@ class PlannerCommandTest {
         "--deny-calls 1 --deny-subjects 1 | --deny-calls and --deny-subjects are two goals: use one",
         "--deny-calls 150% | The share of denied calls is 1.5: use 0 or more, and less than 1",
         "--window 1y | The time '1y' cannot be read: use a number with ms, s, m, h or d, such as 1m",
+        "--window 0s | The window 0s is none of a rule: use 1 ms to 366 days",
+        "--html /no/such/file.html | --html is '/no/such/file.html': use a file in a directory that exists",
         "--zone Mars | --zone is 'Mars': use a zone such as Europe/Berlin or UTC",
         "--policy 7/x | --policy is '7/x': use a letter, then letters, digits and hyphens",
         "--field size=x | The field 'size' is unknown: use time, address, user, method, path, status, forwarded or cost",
