@@ -199,7 +199,8 @@ public final class RuleText {
   }
 
   /**
-   * The rules as an annotation.
+   * The rules as an annotation. If who is counted is a field or a group, the name of its header is
+   * to be put in place of {@code …}, with which no service starts.
    *
    * @param policy the name of the policy
    * @param subject who is counted, as {@link LogReader#subject} reads it
@@ -210,6 +211,8 @@ public final class RuleText {
       text.append(", limitType = LimitType.USER_ID");
     } else if (subject.equals("all")) {
       text.append(", limitType = LimitType.GLOBAL");
+    } else if (!subject.equals("ip")) {
+      text.append(", header = \"…\"");
     }
     text.append(", rules = ").append(rules.size() > 1 ? "{" : "");
     for (int r = 0; r < rules.size(); r++) {
@@ -251,7 +254,8 @@ public final class RuleText {
   }
 
   /**
-   * The rules as settings, which only observe.
+   * The rules as settings, which only observe. If who is counted is a field or a group, the name of
+   * its header is to be put in place of {@code …}, with which no service starts.
    *
    * @param policy the name of the policy
    * @param paths the paths that it limits; empty if a method has its annotation
@@ -265,6 +269,8 @@ public final class RuleText {
       text.append("      limit-type: user_id\n");
     } else if (subject.equals("all")) {
       text.append("      limit-type: global\n");
+    } else if (!subject.equals("ip")) {
+      text.append("      header: …\n");
     }
     text.append("      rules:\n");
     for (Rule rule : rules) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.limiter.core.rule.Rule;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -254,5 +255,18 @@ class PlannerCommandTest {
                 "user"))
         .isEqualTo(
             "@RateLimiter(value = \"p\", limitType = LimitType.USER_ID, rules = {@RateRule(count = 3, time = 500, timeUnit = TimeUnit.MILLISECONDS), @RateRule(count = 20, time = 1, tokenBucket = @TokenBucket(refill = 5))})");
+    List<Rule> one = List.of(RuleText.parse("3/1m"));
+    assertThat(RuleText.annotation(one, "p", "field:key")).contains("header = \"…\"");
+    assertThat(RuleText.yaml(one, "p", List.of(), "regex:(k)"))
+        .isEqualTo(
+            """
+            limiter:
+              policies:
+                p:
+                  observe: true
+                  header: …
+                  rules:
+                    - {count: 3, time: 1m}
+            """);
   }
 }

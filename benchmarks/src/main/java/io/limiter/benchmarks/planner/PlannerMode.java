@@ -14,6 +14,7 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -37,7 +38,8 @@ public final class PlannerMode implements Mode {
   private static final String LOG = "planner, 60/1m";
   private static final String WINDOW = "planner, 60/1m:fixed-window,zone=UTC";
 
-  private static final String RATE = "lines a second";
+  private static final String RATE = "lines a second of processor time";
+  private static final String TIMES_AWK = "÷ awk";
   private static final String MEMORY = "MB";
 
   private static final double LEAST_RATE = 500_000;
@@ -124,6 +126,7 @@ public final class PlannerMode implements Mode {
                 "",
                 RATE,
                 "goal",
+                TIMES_AWK,
                 "peak memory, " + MEMORY,
                 "goal of memory")
             .moreIsBetter(RATE)
@@ -136,11 +139,12 @@ public final class PlannerMode implements Mode {
           one,
           rate,
           one.equals(LOG) ? Goal.atLeast(LEAST_RATE, rate) : "",
+          results.ratio(one, AWK, RATE),
           memory,
           ours ? Goal.atMost(MOST_MEMORY, memory) : "");
     }
     return table.note(
-        "On one processor, each with its start; the JVM with %s. Denied by awk and by the planner's window: %s calls and subjects."
+        "Each with its start, on one processor, which other processes may use meanwhile; the JVM with %s. Denied by awk and by the planner's window: %s calls and subjects."
             .formatted(HEAP, byAwk));
   }
 
@@ -166,15 +170,16 @@ public final class PlannerMode implements Mode {
     pinned.addAll(command);
     Path out = Files.createTempFile("limiter-planner", ".out");
     try {
-      long began = System.nanoTime();
       Process process =
           new ProcessBuilder(pinned).redirectErrorStream(true).redirectOutput(out.toFile()).start();
       Path status = Path.of("/proc", String.valueOf(process.pid()), "status");
       double peak = 0;
+      Duration used = Duration.ZERO;
       while (!process.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
         peak = Math.max(peak, peak(status));
+        used = process.info().totalCpuDuration().orElse(used);
       }
-      double seconds = (System.nanoTime() - began) / 1e9;
+      double seconds = Math.max(LOOK_MILLIS / 1e3, used.toNanos() / 1e9);
       String printed = Files.readString(out, StandardCharsets.UTF_8);
       if (process.exitValue() != 0) {
         throw new Mode.Failure("%s has failed: %s".formatted(name, printed));
