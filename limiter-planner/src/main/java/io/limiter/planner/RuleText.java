@@ -199,8 +199,8 @@ public final class RuleText {
   }
 
   /**
-   * The rules as an annotation. If who is counted is a field or a group, the name of its header is
-   * to be put in place of {@code …}, with which no service starts.
+   * The rules as an annotation. If who is counted is a field or a group, {@code …} stands for a
+   * bean that finds it; as it is, it is not compiled.
    *
    * @param policy the name of the policy
    * @param subject who is counted, as {@link LogReader#subject} reads it
@@ -212,7 +212,7 @@ public final class RuleText {
     } else if (subject.equals("all")) {
       text.append(", limitType = LimitType.GLOBAL");
     } else if (!subject.equals("ip")) {
-      text.append(", header = \"…\"");
+      text.append(", resolver = ….class");
     }
     text.append(", rules = ").append(rules.size() > 1 ? "{" : "");
     for (int r = 0; r < rules.size(); r++) {
@@ -254,8 +254,8 @@ public final class RuleText {
   }
 
   /**
-   * The rules as settings, which only observe. If who is counted is a field or a group, the name of
-   * its header is to be put in place of {@code …}, with which no service starts.
+   * The rules as settings, which only observe. If who is counted is a field or a group, {@code …}
+   * stands for the name of a bean that finds it; as it is, no service starts.
    *
    * @param policy the name of the policy
    * @param paths the paths that it limits; empty if a method has its annotation
@@ -270,7 +270,7 @@ public final class RuleText {
     } else if (subject.equals("all")) {
       text.append("      limit-type: global\n");
     } else if (!subject.equals("ip")) {
-      text.append("      header: …\n");
+      text.append("      subject: …\n");
     }
     text.append("      rules:\n");
     for (Rule rule : rules) {

@@ -256,7 +256,7 @@ class PlannerCommandTest {
         .isEqualTo(
             "@RateLimiter(value = \"p\", limitType = LimitType.USER_ID, rules = {@RateRule(count = 3, time = 500, timeUnit = TimeUnit.MILLISECONDS), @RateRule(count = 20, time = 1, tokenBucket = @TokenBucket(refill = 5))})");
     List<Rule> one = List.of(RuleText.parse("3/1m"));
-    assertThat(RuleText.annotation(one, "p", "field:key")).contains("header = \"…\"");
+    assertThat(RuleText.annotation(one, "p", "field:key")).contains("resolver = ….class");
     assertThat(RuleText.yaml(one, "p", List.of(), "regex:(k)"))
         .isEqualTo(
             """
@@ -264,7 +264,7 @@ class PlannerCommandTest {
               policies:
                 p:
                   observe: true
-                  header: …
+                  subject: …
                   rules:
                     - {count: 3, time: 1m}
             """);
