@@ -11,6 +11,7 @@ import io.limiter.benchmarks.incident.IncidentMode;
 import io.limiter.benchmarks.lease.LeasesMode;
 import io.limiter.benchmarks.memory.MemoryMode;
 import io.limiter.benchmarks.races.RacesMode;
+import io.limiter.benchmarks.planner.PlannerMode;
 import io.limiter.benchmarks.server.ServerMode;
 import io.limiter.benchmarks.startup.RoutesMode;
 import io.limiter.benchmarks.startup.StartupMode;
@@ -42,6 +43,7 @@ public final class Benchmarks {
           new ColdMode(),
           new CheckMode(),
           new IncidentMode(),
+          new PlannerMode(),
           new ServerMode());
 
   private Benchmarks() {}

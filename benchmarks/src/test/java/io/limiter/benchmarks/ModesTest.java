@@ -97,4 +97,11 @@ class ModesTest {
         .contains("### What parts of a request take", "| the state key of an address |");
     assertThat(Files.readString(directory.resolve("memory.json"))).contains("bytes a decision");
   }
+
+  @Test
+  void thePlannerCountsWhatAwkCounts() throws Exception {
+    assertThat(run("planner"))
+        .contains("### 20000 lines, of up to 300,000 addresses", "| planner, 60/1m |")
+        .contains("### 20000 lines, each of another address", "| wc -l |");
+  }
 }

@@ -131,6 +131,7 @@ class DocsIT {
             "limiter-idempotency",
             "limiter-client",
             "limiter-management",
+            "limiter-planner",
             "limiter-test")) {
       String name = "";
       for (String line : Files.readAllLines(ROOT.resolve("docs/api/" + module + ".txt"))) {

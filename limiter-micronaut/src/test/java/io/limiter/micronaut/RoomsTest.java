@@ -29,6 +29,7 @@ class RoomsTest {
           "limiter-idempotency",
           "limiter-client",
           "limiter-management",
+          "limiter-planner",
           "limiter-processor",
           "limiter-test");
 
@@ -76,7 +77,7 @@ class RoomsTest {
 
   /** An optional module; a text may name it. */
   @ParameterizedTest
-  @ValueSource(strings = {"client", "idempotency", "management", "processor", "test"})
+  @ValueSource(strings = {"client", "idempotency", "management", "planner", "processor", "test"})
   void noOtherModuleImports(String room) throws IOException {
     Pattern use =
         Pattern.compile(

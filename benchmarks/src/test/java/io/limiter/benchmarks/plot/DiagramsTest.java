@@ -48,6 +48,8 @@ class DiagramsTest {
               List.of()),
           new Module("limiter-client", "what clients send", 650, 230, BOX, List.of()),
           new Module(
+              "limiter-planner", "replays access logs", 20, 320, BOX, List.of("limiter-core")),
+          new Module(
               "limiter-micronaut",
               "annotations and settings, plans, the gate before routes, the guard around methods, denials",
               20,
@@ -85,15 +87,20 @@ class DiagramsTest {
       svg.box(module.x(), module.y(), module.width(), HEIGHT, module.name(), module.line());
       double middle = module.x() + module.width() / 2.0;
       for (String need : module.needs()) {
-        svg.arrow(middle, module.y() + HEIGHT, middle, byName.get(need).y(), Svg.GREY);
+        int needed = byName.get(need).y();
+        if (module.y() < needed) {
+          svg.arrow(middle, module.y() + HEIGHT, middle, needed, Svg.GREY);
+        } else {
+          svg.arrow(middle, module.y(), middle, needed + HEIGHT, Svg.GREY);
+        }
       }
     }
     svg.text(
         16,
-        308,
+        398,
         "start",
         "An arrow: needs. limiter-bom has the versions; demo-app and benchmarks, which are never published, need all.");
-    return svg.svg("The modules", WIDTH, 322);
+    return svg.svg("The modules", WIDTH, 412);
   }
 
   /** One call, from the left to the right and back; green is admitted, red denied. */
