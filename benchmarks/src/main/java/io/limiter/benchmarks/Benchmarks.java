@@ -10,6 +10,7 @@ import io.limiter.benchmarks.http.HttpMode;
 import io.limiter.benchmarks.incident.IncidentMode;
 import io.limiter.benchmarks.lease.LeasesMode;
 import io.limiter.benchmarks.memory.MemoryMode;
+import io.limiter.benchmarks.overload.OverloadMode;
 import io.limiter.benchmarks.server.ServerMode;
 import io.limiter.benchmarks.startup.RoutesMode;
 import io.limiter.benchmarks.startup.StartupMode;
@@ -33,6 +34,7 @@ public final class Benchmarks {
           new BatchMode(),
           new HotMode(),
           new LeasesMode(),
+          new OverloadMode(),
           new MemoryMode(),
           new HttpMode(),
           new StartupMode(),

@@ -58,8 +58,7 @@ final class Simulation {
 
     /** A dependency with 16 places and a mean of 20 ms, so that 800 calls/s are its capacity. */
     static Setting of(double load) {
-      return new Setting(
-          16, 20, 0.5, at -> load, at -> 1, 0, List.of(), 0, 1_000, 0, 30, 60);
+      return new Setting(16, 20, 0.5, at -> load, at -> 1, 0, List.of(), 0, 1_000, 0, 30, 60);
     }
 
     double capacity() {
@@ -68,47 +67,66 @@ final class Simulation {
 
     Setting withLoad(DoubleUnaryOperator other) {
       return new Setting(
-          places, millis, sigma, other, slow, thrash, pauses, critical, callers, failures, warmUp, time);
+          places, millis, sigma, other, slow, thrash, pauses, critical, callers, failures, warmUp,
+          time);
     }
 
     Setting withSlow(DoubleUnaryOperator other) {
       return new Setting(
-          places, millis, sigma, load, other, thrash, pauses, critical, callers, failures, warmUp, time);
+          places, millis, sigma, load, other, thrash, pauses, critical, callers, failures, warmUp,
+          time);
     }
 
     Setting withThrash(double other) {
       return new Setting(
-          places, millis, sigma, load, slow, other, pauses, critical, callers, failures, warmUp, time);
+          places, millis, sigma, load, slow, other, pauses, critical, callers, failures, warmUp,
+          time);
     }
 
     Setting withPauses(Double... at) {
       return new Setting(
-          places, millis, sigma, load, slow, thrash, List.of(at), critical, callers, failures, warmUp, time);
+          places,
+          millis,
+          sigma,
+          load,
+          slow,
+          thrash,
+          List.of(at),
+          critical,
+          callers,
+          failures,
+          warmUp,
+          time);
     }
 
     Setting withCritical(double share) {
       return new Setting(
-          places, millis, sigma, load, slow, thrash, pauses, share, callers, failures, warmUp, time);
+          places, millis, sigma, load, slow, thrash, pauses, share, callers, failures, warmUp,
+          time);
     }
 
     Setting withCallers(int other) {
       return new Setting(
-          places, millis, sigma, load, slow, thrash, pauses, critical, other, failures, warmUp, time);
+          places, millis, sigma, load, slow, thrash, pauses, critical, other, failures, warmUp,
+          time);
     }
 
     Setting withFailures(double share) {
       return new Setting(
-          places, millis, sigma, load, slow, thrash, pauses, critical, callers, share, warmUp, time);
+          places, millis, sigma, load, slow, thrash, pauses, critical, callers, share, warmUp,
+          time);
     }
 
     Setting withDependency(int others, double mean, double spread) {
       return new Setting(
-          others, mean, spread, load, slow, thrash, pauses, critical, callers, failures, warmUp, time);
+          others, mean, spread, load, slow, thrash, pauses, critical, callers, failures, warmUp,
+          time);
     }
 
     Setting withTime(double before, double counted) {
       return new Setting(
-          places, millis, sigma, load, slow, thrash, pauses, critical, callers, failures, before, counted);
+          places, millis, sigma, load, slow, thrash, pauses, critical, callers, failures, before,
+          counted);
     }
   }
 
@@ -135,8 +153,8 @@ final class Simulation {
       long criticalAdmitted,
       double p99,
       double criticalP99,
-      int[] limits,
-      int[] goods,
+      List<Integer> limits,
+      List<Integer> goods,
       double jain) {
 
     /** Good calls as a share of what the dependency can serve. */
@@ -148,8 +166,29 @@ final class Simulation {
       return 1 - (double) admitted / arrived;
     }
 
+    double criticalShare() {
+      return criticalArrived == 0 ? 1 : (double) criticalAdmitted / criticalArrived;
+    }
+
+    /**
+     * The seconds from a time on until three seconds in succession had as many good calls, but for
+     * 5 %, and for as much as random arrivals vary; -1 if that was never so.
+     */
+    int recovered(int from, double callsPerSecond) {
+      double enough = 3 * callsPerSecond * 0.95 - 2 * Math.sqrt(3 * callsPerSecond);
+      for (int i = from; i + 3 < goods.size(); i++) {
+        if (goods.get(i) + goods.get(i + 1) + goods.get(i + 2) >= enough) {
+          return i - from;
+        }
+      }
+      return -1;
+    }
+
     double meanLimit(int fromSecond, int toSecond) {
-      return Arrays.stream(limits, fromSecond, toSecond).average().orElseThrow();
+      return limits.subList(fromSecond, toSecond).stream()
+          .mapToInt(Integer::intValue)
+          .average()
+          .orElseThrow();
     }
   }
 
@@ -238,8 +277,8 @@ final class Simulation {
         criticalAdmitted,
         p99(latencies),
         p99(criticalLatencies),
-        limits,
-        goods,
+        Arrays.stream(limits).boxed().toList(),
+        Arrays.stream(goods).boxed().toList(),
         jain());
   }
 
@@ -272,8 +311,7 @@ final class Simulation {
     nextArrival += (long) (-Math.log(1 - random.nextDouble()) / rate * SECOND);
     at(nextArrival, this::arrive);
     Call call =
-        new Call(
-            now, random.nextDouble() < setting.critical(), random.nextInt(setting.callers()));
+        new Call(now, random.nextDouble() < setting.critical(), random.nextInt(setting.callers()));
     Level level = call.critical ? Level.CRITICAL : Level.NORMAL;
     if (isCounted()) {
       arrived++;
