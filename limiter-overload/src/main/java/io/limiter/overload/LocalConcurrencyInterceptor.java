@@ -82,10 +82,14 @@ final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Obj
             method.handleResult(
                 begin(name, limiter, level).thenCompose(permit -> stage(permit, method)));
         case PUBLISHER -> {
+          Mono<Permit> turn = turn(name, limiter, level);
+          Class<?> returned = context.getReturnType().getType();
+          if (returned == Mono.class) { // a Flux cannot become one
+            yield turn.flatMap(permit -> Mono.from(publisher(permit, method, true)));
+          }
           boolean isSingle = context.getReturnType().isSingleResult();
           yield method.handleResult(
-              turn(name, limiter, level)
-                  .flatMapMany(permit -> publisher(permit, method, isSingle)));
+              turn.flatMapMany(permit -> publisher(permit, method, isSingle)));
         }
       };
     } catch (Exception failure) {

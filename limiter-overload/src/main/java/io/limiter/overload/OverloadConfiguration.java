@@ -212,7 +212,7 @@ record OverloadConfiguration(
    * @param limit of its calls
    */
   @Context // created at the start, so that a mistake stops it
-  @EachProperty(Local.PREFIX)
+  @EachProperty("local")
   record Local(String name, LimitSettings limit) {
 
     /** Prefix of these settings. */
@@ -239,8 +239,17 @@ record OverloadConfiguration(
         @Bindable(defaultValue = "20ms") Duration maxWait,
         @Bindable(defaultValue = "1000") int maxWaiting) {
       this(
-          name,
+          named(name),
           LimitSettings.of(PREFIX + '.' + name, observe, min, initial, max, maxWait, maxWaiting));
+    }
+
+    private static String named(String name) {
+      if (name.equals(OverloadLimiters.HTTP)) {
+        throw new ConfigurationException(
+            "%s.%s: this is the name of requests: write their settings under %s, or choose another name"
+                .formatted(PREFIX, name, OverloadConfiguration.PREFIX));
+      }
+      return name;
     }
   }
 }

@@ -9,7 +9,6 @@ import io.limiter.overload.OverloadConfiguration.Local;
 import io.limiter.overload.OverloadEvent.OverloadBegan;
 import io.limiter.overload.OverloadEvent.OverloadEnded;
 import io.micronaut.context.event.ApplicationEventPublisher;
-import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.scheduling.TaskExecutors;
 import jakarta.inject.Named;
 import jakarta.inject.Singleton;
@@ -90,11 +89,6 @@ final class OverloadLimiters implements EndpointPart {
     this.threads = threads;
     this.events = events;
     for (Local local : locals) {
-      if (local.name().equals(HTTP)) {
-        throw new ConfigurationException(
-            "%s.%s: this is the name of requests: write their settings under %s, or choose another name"
-                .formatted(Local.PREFIX, HTTP, OverloadConfiguration.PREFIX));
-      }
       this.locals.put(local.name(), local.limit());
       named(local.name());
     }
