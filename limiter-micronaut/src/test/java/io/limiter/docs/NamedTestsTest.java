@@ -39,6 +39,7 @@ class NamedTestsTest {
             "limiter-idempotency",
             "limiter-client",
             "limiter-management",
+            "limiter-overload",
             "demo-app")) {
       try (Stream<Path> files = Files.walk(ROOT.resolve(module).resolve("src/test/java"))) {
         for (Path file : files.filter(path -> path.endsWith(type + ".java")).toList()) {

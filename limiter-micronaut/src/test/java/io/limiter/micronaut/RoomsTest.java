@@ -29,6 +29,7 @@ class RoomsTest {
           "limiter-idempotency",
           "limiter-client",
           "limiter-management",
+          "limiter-overload",
           "limiter-processor",
           "limiter-test");
 

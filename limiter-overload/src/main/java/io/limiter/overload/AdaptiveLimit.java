@@ -19,7 +19,7 @@ import java.util.function.LongSupplier;
  *   <li><b>While the limit binds</b>, it grows by a quarter if the figure is up to 1.3 baselines;
  *       it stays up to 1.6; above that, twice in succession, it shrinks in proportion, by half at
  *       most. There is no further term, so a queue never raises the limit.
- *   <li><b>While it does not bind</b>, it approaches three times what is in flight at most, or its
+ *   <li><b>While it does not bind</b>, it approaches five times what is in flight at most, or its
  *       initial value; the baseline follows the figures, quickly down and slowly up.
  *   <li><b>Each decrease is an experiment</b>, and so is a probe, with 7/10 of the limit for one
  *       window, each few seconds while the limit binds. Where fewer calls in flight bring less

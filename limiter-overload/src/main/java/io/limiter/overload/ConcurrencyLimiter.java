@@ -36,7 +36,8 @@ public final class ConcurrencyLimiter {
   /** Odd, so that each cohort is at each place once in {@value #COHORTS} turns. */
   private static final int STEP = 7;
 
-  private static final int LEVELS = Level.values().length;
+  private static final Level[] ALL = Level.values();
+  private static final int LEVELS = ALL.length;
   private static final int RANKS = LEVELS * COHORTS;
 
   private final InFlightLimit limit;
@@ -309,7 +310,7 @@ public final class ConcurrencyLimiter {
           unmark(rank);
           continue;
         }
-        if (!reserve(Level.values()[rank / COHORTS].room(all))) {
+        if (!reserve(ALL[rank / COHORTS].room(all))) {
           return null;
         }
         for (Waiting call = queue.poll(); call != null; call = queue.poll()) {

@@ -6,6 +6,7 @@ import io.limiter.micronaut.thread.CallerThreads.CallContext;
 import io.limiter.overload.ConcurrencyLimiter.Permit;
 import io.limiter.overload.ConcurrencyLimiter.Waiting;
 import io.limiter.overload.Criticality.Level;
+import io.micronaut.aop.InterceptPhase;
 import io.micronaut.aop.InterceptedMethod;
 import io.micronaut.aop.InterceptorBean;
 import io.micronaut.aop.MethodInterceptor;
@@ -31,8 +32,11 @@ import reactor.core.publisher.Mono;
 @InterceptorBean(LocalConcurrency.class)
 final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Object> {
 
-  /** Outside of retries, which begin at 20, so that a call with its repetitions is one. */
-  static final int POSITION = 0;
+  /**
+   * Within caches, whose hits are no load, and around retries, so that a call with its repetitions
+   * is one.
+   */
+  static final int POSITION = InterceptPhase.RETRY.getPosition() - 10;
 
   /** A thread that waits is never left to a timer alone. */
   private static final long LONGEST_WAIT_SECONDS = 5;

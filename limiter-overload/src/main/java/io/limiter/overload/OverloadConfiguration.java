@@ -16,28 +16,39 @@ import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Settings of the protection of this instance.
  *
  * @param enabled whether requests are limited
- * @param http the limit of requests
+ * @param observe whether nothing is rejected
+ * @param min the lowest limit
+ * @param initial the first one
+ * @param max the highest one
+ * @param maxWait how long a request waits
+ * @param maxWaiting how many requests wait
  * @param streams whether streams and WebSockets are in flight until they end
  * @param criticality of requests for which nothing else is stated
  * @param header the name of the header field in which a trusted caller states the criticality
- * @param trusted whose header is read
+ * @param trusted the networks of callers whose header is read
  * @param retryAfter the shortest time after which a rejected caller may repeat its request
  */
 @Context // created at the start, so that a mistake stops it
 @ConfigurationProperties(OverloadConfiguration.PREFIX)
 record OverloadConfiguration(
     boolean enabled,
-    LimitSettings http,
+    boolean observe,
+    int min,
+    int initial,
+    int max,
+    Duration maxWait,
+    int maxWaiting,
     boolean streams,
     Level criticality,
     String header,
-    TrustedProxies trusted,
+    List<String> trusted,
     Duration retryAfter) {
 
   /** Prefix of these settings. */
@@ -50,7 +61,7 @@ record OverloadConfiguration(
    * @param observe Whether requests that would be rejected are only counted. Default value false.
    * @param min The lowest limit of requests in flight. Default value 4; 1 to 100,000.
    * @param initial The limit at the start, and the lowest one while the instance is not overloaded.
-   *     Default value 100; {@code min} to {@code max}, to which it is moved if it is not set.
+   *     Default value 100; 1 to 100,000, and never beyond {@code min} and {@code max}.
    * @param max The highest limit. Default value 1,000; 1 to 100,000.
    * @param maxWait How long a request waits for its turn. Default value 20 ms; 0 to 1 s.
    * @param maxWaiting The most requests that wait. Default value 1,000; 0 to 100,000.
@@ -72,7 +83,7 @@ record OverloadConfiguration(
       @Bindable(defaultValue = "false") boolean enabled,
       @Bindable(defaultValue = "false") boolean observe,
       @Bindable(defaultValue = "4") int min,
-      @Nullable Integer initial,
+      @Bindable(defaultValue = "100") int initial,
       @Bindable(defaultValue = "1000") int max,
       @Bindable(defaultValue = "20ms") Duration maxWait,
       @Bindable(defaultValue = "1000") int maxWaiting,
@@ -84,23 +95,49 @@ record OverloadConfiguration(
       SettingsCheck check) {
     this(
         enabled,
-        LimitSettings.of(PREFIX, observe, min, initial, max, maxWait, maxWaiting),
+        observe,
+        min,
+        initial,
+        max,
+        maxWait,
+        maxWaiting,
         streams,
         EnumSetting.of(Level.class, PREFIX + ".criticality", criticality),
         header,
-        Bounds.accepted(
-            PREFIX + ".trusted", () -> TrustedProxies.of(trusted == null ? List.of() : trusted)),
+        trusted == null ? List.of() : trusted,
         retryAfter);
     check.run();
   }
 
   OverloadConfiguration {
+    trusted = List.copyOf(trusted);
+    Objects.requireNonNull(http(observe, min, initial, max, maxWait, maxWaiting));
+    Objects.requireNonNull(networks(trusted));
     Bounds.require(
         PREFIX + ".header",
         header,
         header.matches("[!#$%&'*+.^_`|~0-9A-Za-z-]+"),
         "the name of a header field, such as X-Criticality");
     Bounds.require(PREFIX + ".retry-after", retryAfter, Duration.ofSeconds(1), Duration.ofHours(1));
+  }
+
+  /** The limit of requests. */
+  LimitSettings http() {
+    return http(observe, min, initial, max, maxWait, maxWaiting);
+  }
+
+  private static LimitSettings http(
+      boolean observe, int min, int initial, int max, Duration maxWait, int maxWaiting) {
+    return LimitSettings.of(PREFIX, observe, min, initial, max, maxWait, maxWaiting);
+  }
+
+  /** Whose header is read. */
+  TrustedProxies networks() {
+    return networks(trusted);
+  }
+
+  private static TrustedProxies networks(List<String> written) {
+    return Bounds.accepted(PREFIX + ".trusted", () -> TrustedProxies.of(written));
   }
 
   /**
@@ -116,13 +153,11 @@ record OverloadConfiguration(
   record LimitSettings(
       boolean observe, int min, int initial, int max, Duration maxWait, int maxWaiting) {
 
-    private static final int INITIAL = 100;
-
     static LimitSettings of(
         String prefix,
         boolean observe,
         int min,
-        @Nullable Integer initial,
+        int initial,
         int max,
         Duration maxWait,
         int maxWaiting) {
@@ -133,10 +168,10 @@ record OverloadConfiguration(
             "%s.max = %s: it is below %s.min = %s: set it to that or more, or lower the other"
                 .formatted(prefix, max, prefix, min));
       }
-      int first = initial == null ? Math.max(min, Math.min(max, INITIAL)) : initial;
-      Bounds.require(prefix + ".initial", first, min, max);
+      Bounds.require(prefix + ".initial", initial, 1, 100_000);
       Bounds.require(prefix + ".max-wait", maxWait, Duration.ZERO, LONGEST_WAIT);
       Bounds.require(prefix + ".max-waiting", maxWaiting, 0, 100_000);
+      int first = Math.max(min, Math.min(max, initial));
       return new LimitSettings(observe, min, first, max, maxWait, maxWaiting);
     }
   }
@@ -222,8 +257,8 @@ record OverloadConfiguration(
      * @param name the name of the annotation
      * @param observe Whether calls that would be rejected are only counted. Default value false.
      * @param min The lowest limit of calls in flight. Default value 4; 1 to 100,000.
-     * @param initial The limit at the start. Default value 100; {@code min} to {@code max}, to
-     *     which it is moved if it is not set.
+     * @param initial The limit at the start. Default value 100; 1 to 100,000, and
+     *     never beyond {@code min} and {@code max}.
      * @param max The highest limit. Default value 1,000; 1 to 100,000.
      * @param maxWait How long a call waits for its turn. Default value 20 ms; 0 to 1 s.
      * @param maxWaiting The most calls that wait. Default value 1,000; 0 to 100,000.
@@ -234,7 +269,7 @@ record OverloadConfiguration(
         @Parameter String name,
         @Bindable(defaultValue = "false") boolean observe,
         @Bindable(defaultValue = "4") int min,
-        @Nullable Integer initial,
+        @Bindable(defaultValue = "100") int initial,
         @Bindable(defaultValue = "1000") int max,
         @Bindable(defaultValue = "20ms") Duration maxWait,
         @Bindable(defaultValue = "1000") int maxWaiting) {

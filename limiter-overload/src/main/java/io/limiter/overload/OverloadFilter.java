@@ -193,13 +193,17 @@ final class OverloadFilter implements ApplicationEventListener<HttpRequestTermin
       return;
     }
     int status = response.code();
-    boolean opens = status < HttpStatus.BAD_REQUEST.getCode() && opensSocket(request);
-    if (opens || isStream(response)) {
-      if (!countsStreams) {
-        flight.over();
-      } else if (opens) {
+    if (asksForSocket(request)) {
+      // Micronaut reports no end of a request that its handler of WebSockets has taken.
+      if (countsStreams && status < HttpStatus.BAD_REQUEST.getCode() && isOfSocket(request)) {
         flight.lasts = true;
         flight.forget = threads.onGone(Optional.of(request), flight::over);
+      } else {
+        flight.over();
+      }
+    } else if (isStream(response)) {
+      if (!countsStreams) {
+        flight.over();
       }
     } else if (status >= HttpStatus.INTERNAL_SERVER_ERROR.getCode()) {
       permit.sampleFailure();
@@ -209,12 +213,13 @@ final class OverloadFilter implements ApplicationEventListener<HttpRequestTermin
     }
   }
 
-  /**
-   * Whether it is that of a WebSocket, whose end Micronaut does not report as that of a request.
-   */
-  private static boolean opensSocket(HttpRequest<?> request) {
-    return request.getHeaders().contains(HttpHeaders.UPGRADE)
-        && RouteAttributes.getRouteMatch(request).orElse(null)
+  private static boolean asksForSocket(HttpRequest<?> request) {
+    String protocol = request.getHeaders().get(HttpHeaders.UPGRADE);
+    return protocol != null && protocol.equalsIgnoreCase("websocket");
+  }
+
+  private static boolean isOfSocket(HttpRequest<?> request) {
+    return RouteAttributes.getRouteMatch(request).orElse(null)
             instanceof MethodExecutionHandle<?, ?> handle
         && PlanRegistry.isOfWebSocket(handle.getExecutableMethod());
   }

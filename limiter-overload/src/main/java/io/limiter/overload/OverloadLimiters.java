@@ -35,7 +35,7 @@ final class OverloadLimiters implements EndpointPart {
 
   /** The settings of a name for which there are none. */
   private static final LimitSettings USUAL =
-      LimitSettings.of(Local.PREFIX, false, 4, null, 1_000, Duration.ofMillis(20), 1_000);
+      LimitSettings.of(Local.PREFIX, false, 4, 100, 1_000, Duration.ofMillis(20), 1_000);
 
   private final OverloadConfiguration settings;
   private final Map<String, LimitSettings> locals = new ConcurrentHashMap<>();
@@ -47,10 +47,11 @@ final class OverloadLimiters implements EndpointPart {
   /**
    * A limit.
    *
+   * @param settings how it is set up
    * @param calls counts them
    * @param algorithm adapts it
    */
-  record Limit(ConcurrencyLimiter calls, AdaptiveLimit algorithm) {
+  record Limit(LimitSettings settings, ConcurrencyLimiter calls, AdaptiveLimit algorithm) {
 
     long shed() {
       long all = 0;
@@ -63,6 +64,7 @@ final class OverloadLimiters implements EndpointPart {
     Map<String, Object> view() {
       Map<String, Object> view = new LinkedHashMap<>();
       view.put("overloaded", calls.isOverloaded());
+      view.put("observe", settings.observe());
       view.put("limit", calls.limit());
       view.put("inFlight", calls.inFlight());
       view.put("waiting", calls.waiting());
@@ -116,7 +118,7 @@ final class OverloadLimiters implements EndpointPart {
             System::nanoTime,
             this::later,
             new States(name, of.observe()));
-    return new Limit(calls, algorithm);
+    return new Limit(of, calls, algorithm);
   }
 
   private void later(Runnable task, long nanos) {

@@ -65,7 +65,7 @@ final class RequestCriticality {
       CallerLists callers,
       HttpServerConfiguration server) {
     this.settings = settings;
-    this.trusted = settings.trusted();
+    this.trusted = settings.networks();
     this.callers = callers;
     String written = server.getContextPath();
     String context = written == null || written.equals("/") ? "" : written;

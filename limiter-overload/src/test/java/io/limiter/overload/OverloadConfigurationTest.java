@@ -46,7 +46,7 @@ class OverloadConfigurationTest {
     assertThat(usual.streams()).isFalse();
     assertThat(usual.criticality()).isEqualTo(Level.NORMAL);
     assertThat(usual.header()).isEqualTo("X-Criticality");
-    assertThat(usual.trusted().isEmpty()).isTrue();
+    assertThat(usual.trusted()).isEmpty();
     assertThat(usual.retryAfter()).isEqualTo(Duration.ofSeconds(2));
   }
 
@@ -83,7 +83,7 @@ class OverloadConfigurationTest {
       value = {
         "min|0|limiter.overload.min = 0: set it to 1 to 100000",
         "max|3|limiter.overload.max = 3: it is below limiter.overload.min = 4: set it to that or more, or lower the other",
-        "initial|2000|limiter.overload.initial = 2000: set it to 4 to 1000",
+        "initial|0|limiter.overload.initial = 0: set it to 1 to 100000",
         "max-wait|2s|limiter.overload.max-wait = 2000 ms: set it to 0 ms to 1000 ms",
         "max-waiting|-1|limiter.overload.max-waiting = -1: set it to 0 to 100000",
         "criticality|urgent|limiter.overload.criticality = urgent: set it to one of critical, high, normal, low, background",

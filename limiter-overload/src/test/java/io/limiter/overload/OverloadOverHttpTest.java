@@ -344,6 +344,28 @@ class OverloadOverHttpTest {
     }
   }
 
+  @Test
+  void aRequestForAWebSocketWhereThereIsNoneFreesItsPlace() throws Exception {
+    try (HttpService service = start("limiter.overload.streams", true)) {
+      for (String path : List.of("/held/free", "/held/nowhere")) {
+        try (Socket client =
+            service.open(
+                path,
+                "Upgrade",
+                "websocket",
+                "Connection",
+                "Upgrade",
+                "Sec-WebSocket-Key",
+                "dGhlIHNhbXBsZSBub25jZQ==",
+                "Sec-WebSocket-Version",
+                "13")) {
+          readUntil(client, "HTTP/1.1");
+          awaitFree(service);
+        }
+      }
+    }
+  }
+
   private static void readUntil(Socket connection, String text) throws Exception {
     StringBuilder read = new StringBuilder();
     while (!read.toString().contains(text)) {

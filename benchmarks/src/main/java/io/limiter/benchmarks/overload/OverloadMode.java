@@ -143,9 +143,7 @@ public final class OverloadMode implements Mode {
     Map<String, Setting> settings = new LinkedHashMap<>();
     settings.put("ten times as slow for %s s".formatted(more), slow(more, 10));
     settings.put("three times as slow for %s s".formatted(10 * more), slow(10 * more, 3));
-    settings.put(
-        "silent for %s s".formatted(more),
-        slow(more, 1).withSlow(at -> at >= BEGIN ? Math.max(1, (BEGIN + more - at) * 50) : 1));
+    settings.put("a hundred times as slow for %s s".formatted(more), slow(more, 100));
     settings.forEach(
         (name, setting) -> {
           int end = (int) (setting.time() - 60);
