@@ -257,8 +257,8 @@ record OverloadConfiguration(
      * @param name the name of the annotation
      * @param observe Whether calls that would be rejected are only counted. Default value false.
      * @param min The lowest limit of calls in flight. Default value 4; 1 to 100,000.
-     * @param initial The limit at the start. Default value 100; 1 to 100,000, and
-     *     never beyond {@code min} and {@code max}.
+     * @param initial The limit at the start. Default value 100; 1 to 100,000, and never beyond
+     *     {@code min} and {@code max}.
      * @param max The highest limit. Default value 1,000; 1 to 100,000.
      * @param maxWait How long a call waits for its turn. Default value 20 ms; 0 to 1 s.
      * @param maxWaiting The most calls that wait. Default value 1,000; 0 to 100,000.

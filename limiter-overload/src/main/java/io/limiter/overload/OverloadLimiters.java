@@ -203,7 +203,14 @@ final class OverloadLimiters implements EndpointPart {
     Map<String, Object> all = new LinkedHashMap<>();
     limits.entrySet().stream()
         .sorted(Map.Entry.comparingByKey())
-        .forEach(limit -> all.put(limit.getKey(), limit.getValue().view()));
+        .forEach(
+            limit -> {
+              Map<String, Object> view = limit.getValue().view();
+              if (limit.getKey().equals(HTTP)) {
+                view.put("streams", settings.streams());
+              }
+              all.put(limit.getKey(), view);
+            });
     return all;
   }
 
