@@ -20,7 +20,9 @@ import java.util.function.LongSupplier;
  *       it stays up to 1.6; above that, twice in succession, it shrinks in proportion, by half at
  *       most. There is no further term, so a queue never raises the limit.
  *   <li><b>While it does not bind</b>, it approaches five times what is in flight at most, or its
- *       initial value; the baseline follows the figures, quickly down and slowly up.
+ *       initial value; the baseline follows the figures, quickly down and slowly up. Neither rises
+ *       with a figure above 1.6 baselines; twice in succession, the limit becomes 7/10 of what is
+ *       in flight, if that is above the initial value, so that a queue that grows slowly binds it.
  *   <li><b>Each decrease is an experiment</b>, and so is a probe, with 7/10 of the limit for one
  *       window, each few seconds while the limit binds. Where fewer calls in flight bring less
  *       throughput in proportion, the latency is that of the work: it becomes the baseline, and the
@@ -225,7 +227,7 @@ public final class AdaptiveLimit implements InFlightLimit {
     if (binds) {
       bound(now, throughput);
     } else {
-      unbound(now, most);
+      unbound(now, throughput, most);
     }
     exact = Math.min(max, Math.max(min, exact));
     if (exact < before * 0.95) {
@@ -236,15 +238,26 @@ public final class AdaptiveLimit implements InFlightLimit {
     limit = (int) exact;
   }
 
-  private void unbound(double now, int most) {
+  private void unbound(double now, double throughput, int most) {
     endExperiment();
-    lastRatio = 0;
+    double ratio = now / baseline;
+    double last = lastRatio;
+    lastRatio = ratio;
     elasticity = UNKNOWN;
     isKnown = true;
-    approach(now, now < baseline ? 0.2 : 0.02);
     smoothPeak += 0.1 * (most - smoothPeak);
+    if (ratio > SHRINKS_ABOVE) {
+      if (last > SHRINKS_ABOVE && PROBE * most > initial) {
+        exact = most; // else the limit would follow a queue that grows slowly
+        experiment(PROBE * most, throughput, false);
+      }
+      return;
+    }
+    approach(now, now < baseline ? 0.2 : 0.02);
     double target = Math.max(initial, HEADROOM * smoothPeak);
-    exact += 0.1 * (target - exact);
+    if (target < exact || ratio <= GROWS_BELOW) {
+      exact += 0.1 * (target - exact);
+    }
   }
 
   private void approach(double now, double part) {

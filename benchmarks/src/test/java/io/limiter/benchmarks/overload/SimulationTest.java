@@ -89,6 +89,13 @@ class SimulationTest {
         .isLessThan(40);
   }
 
+  /** A limit of some times what is in flight would follow the queue. */
+  @Test
+  void anOverloadThatGrowsSlowlyDoesNotRaiseTheLimit() {
+    Outcome outcome = adaptive(Setting.of(640).withLoad(at -> 640 + 3 * at).withTime(0, 120));
+    assertThat(outcome.meanLimit(90, 120)).isLessThan(60);
+  }
+
   @Test
   void anInstanceThatStartsInAnOverloadFindsItsLimit() {
     Outcome outcome = adaptive(Setting.of(1_600).withTime(0, 20));
