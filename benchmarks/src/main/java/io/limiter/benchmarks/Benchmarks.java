@@ -12,6 +12,7 @@ import io.limiter.benchmarks.lease.LeasesMode;
 import io.limiter.benchmarks.memory.MemoryMode;
 import io.limiter.benchmarks.planner.PlannerMode;
 import io.limiter.benchmarks.races.RacesMode;
+import io.limiter.benchmarks.overload.OverloadMode;
 import io.limiter.benchmarks.server.ServerMode;
 import io.limiter.benchmarks.startup.RoutesMode;
 import io.limiter.benchmarks.startup.StartupMode;
@@ -35,6 +36,7 @@ public final class Benchmarks {
           new BatchMode(),
           new HotMode(),
           new LeasesMode(),
+          new OverloadMode(),
           new MemoryMode(),
           new RacesMode(),
           new HttpMode(),

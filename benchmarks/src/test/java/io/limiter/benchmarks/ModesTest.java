@@ -89,6 +89,14 @@ class ModesTest {
   }
 
   @Test
+  void limitsOfCallsInFlightAreSimulated() throws Exception {
+    assertThat(run("overload"))
+        .contains("### Goodput under overload", "| ten times |", "| limiter-overload |")
+        .contains("### Rejected without overload", "### Recovery of the dependency")
+        .contains("### Limit over 24 hours of steady load", "### What a request costs");
+  }
+
+  @Test
   void theStoreInMemoryIsMeasuredBesideItsPeers() throws Exception {
     assertThat(run("memory"))
         .contains("### Decisions in memory, all admitted, 1 subject, 1 thread")

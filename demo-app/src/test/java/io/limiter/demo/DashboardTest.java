@@ -146,7 +146,8 @@ class DashboardTest {
             "LimiterDenialsTenfold",
             "LimiterProcessLate",
             "LimiterSharedSettingsProblem",
-            "LimiterSubmissionsUnkept");
+            "LimiterSubmissionsUnkept",
+            "LimiterOverload");
     for (Map<String, Object> alert : alerts) {
       Map<?, ?> annotations = (Map<?, ?>) alert.get("annotations");
       assertThat(annotations.get("summary").toString()).isNotBlank();

@@ -203,6 +203,7 @@ final class LimitsEndpoint {
     view.put("overrides", overrides(override -> true));
     view.put("callers", callers());
     shared.ifPresent(share -> view.put("sharedSettings", LimitViews.shared(share.status())));
+    parts.forEach(part -> part.all(view));
     return view;
   }
 

@@ -49,7 +49,10 @@ class DocsIT {
 
   /** Whose services the tests of the modules start. */
   private static final List<String> PAGES_OF_MODULES =
-      List.of("idempotency-keys.md:", "outgoing-calls.md:");
+      List.of("idempotency-keys.md:", "outgoing-calls.md:", "overload.md:");
+
+  private static final Path OVERLOAD =
+      ROOT.resolve("limiter-overload/src/test/java/io/limiter/overload/docs");
 
   private static final Path OPERATORS =
       ROOT.resolve("limiter-management/src/test/java/io/limiter/management/docs");
@@ -81,7 +84,7 @@ class DocsIT {
   @TestFactory
   Stream<DynamicTest> javaIsCompiled() throws IOException {
     DocumentedSources sources =
-        new DocumentedSources(EXAMPLES, OWN_ALGORITHM, KEYS, CLIENTS, OPERATORS, KIT);
+        new DocumentedSources(EXAMPLES, OWN_ALGORITHM, KEYS, CLIENTS, OVERLOAD, OPERATORS, KIT);
     return snippets("java")
         .map(
             snippet ->
@@ -132,6 +135,7 @@ class DocsIT {
             "limiter-client",
             "limiter-management",
             "limiter-planner",
+            "limiter-overload",
             "limiter-test")) {
       String name = "";
       for (String line : Files.readAllLines(ROOT.resolve("docs/api/" + module + ".txt"))) {

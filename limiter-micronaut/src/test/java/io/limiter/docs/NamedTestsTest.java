@@ -40,6 +40,7 @@ class NamedTestsTest {
             "limiter-client",
             "limiter-management",
             "limiter-planner",
+            "limiter-overload",
             "demo-app")) {
       try (Stream<Path> files = Files.walk(ROOT.resolve(module).resolve("src/test/java"))) {
         for (Path file : files.filter(path -> path.endsWith(type + ".java")).toList()) {

@@ -16,14 +16,14 @@ class SettingsTest {
   private static final Path PAGE = Path.of("../docs/settings.md");
 
   private static final Pattern OF_MODULES =
-      Pattern.compile("\\| `limiter\\.(client|idempotency|management|overrides)\\.");
+      Pattern.compile("\\| `limiter\\.(client|idempotency|management|overload|overrides)\\.");
 
   private static final String HEAD =
       """
       # Settings
 
       Settings with a fixed name. Those of [policies, routes and tiers](configuration.md) have names that the application chooses. This
-      table is written by the build: `./mvnw test -pl limiter-idempotency,limiter-client,limiter-management -am -Dtest=SettingsTest -Dlimiter.settings=write
+      table is written by the build: `./mvnw test -pl limiter-idempotency,limiter-client,limiter-management,limiter-overload -am -Dtest=SettingsTest -Dlimiter.settings=write
       -Dsurefire.failIfNoSpecifiedTests=false`.
 
       | setting | type | |

@@ -30,6 +30,7 @@ class RoomsTest {
           "limiter-client",
           "limiter-management",
           "limiter-planner",
+          "limiter-overload",
           "limiter-processor",
           "limiter-test");
 

@@ -34,7 +34,7 @@ class DiagramsTest {
   /** A module in the diagram, with what it needs of the others at run time. */
   private record Module(String name, String line, int x, int y, int width, List<String> needs) {}
 
-  private static final int BOX = 190;
+  private static final int BOX = 150;
   private static final int HEIGHT = 50;
 
   private static final List<Module> MODULES =
@@ -44,9 +44,9 @@ class DiagramsTest {
               "rules, verdicts, stores: without Micronaut",
               20,
               230,
-              610,
+              652,
               List.of()),
-          new Module("limiter-client", "what clients send", 650, 230, BOX, List.of()),
+          new Module("limiter-client", "what clients send", 690, 230, BOX, List.of()),
           new Module(
               "limiter-planner", "replays access logs", 20, 320, BOX, List.of("limiter-core")),
           new Module(
@@ -66,18 +66,25 @@ class DiagramsTest {
           new Module(
               "limiter-management",
               "the endpoint, overrides",
-              230,
+              187,
               50,
               BOX,
               List.of("limiter-micronaut")),
           new Module(
               "limiter-processor",
               "mistakes, while compiled",
-              440,
+              522,
               50,
               BOX,
               List.of("limiter-micronaut")),
-          new Module("limiter-test", "the test kit", 650, 50, BOX, List.of("limiter-micronaut")));
+          new Module(
+              "limiter-overload",
+              "what is in flight adapts",
+              355,
+              50,
+              BOX,
+              List.of("limiter-micronaut")),
+          new Module("limiter-test", "the test kit", 690, 50, BOX, List.of("limiter-micronaut")));
 
   private static String modules() {
     Svg svg = new Svg();

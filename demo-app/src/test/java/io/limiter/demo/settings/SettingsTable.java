@@ -169,6 +169,38 @@ final class SettingsTable {
         "not bound");
   }
 
+  private static void overload(Kind kind) {
+    String overload = "limiter.overload.";
+    for (String name : List.of("observe", "streams")) {
+      row(
+          kind,
+          overload + name,
+          true,
+          s ->
+              s.operator("/limits")
+                      .body()
+                      .matches(".*\"overloaded\":.*\"%s\":true.*".formatted(name))
+                  ? "true"
+                  : "false",
+          "true",
+          "false");
+    }
+    bound(kind, overload + "min", 31, "31");
+    bound(kind, overload + "initial", 4331, "4331");
+    bound(kind, overload + "max", 4332, "4332");
+    bound(kind, overload + "max-wait", "31ms", "PT0.031S");
+    bound(kind, overload + "max-waiting", 4333, "4333");
+    bound(kind, overload + "criticality", "low", "LOW");
+    bound(kind, overload + "header", "X-Tried", "X-Tried");
+    bound(kind, overload + "trusted", List.of("198.51.100.77"), "198.51.100.77");
+    bound(kind, overload + "retry-after", "31s", "PT31S");
+    bound(kind, overload + "paths.exempt", List.of("/tried/exempt"), "/tried/exempt");
+    for (String level : List.of("critical", "high", "normal", "low", "background")) {
+      String path = "/tried/" + level;
+      bound(kind, overload + "paths." + level, List.of(path), path);
+    }
+  }
+
   /** A member of a policy of its own, which has also what the pairs of {@code more} set. */
   private static void member(
       Kind kind,
@@ -411,6 +443,7 @@ final class SettingsTable {
     bound(kind, "limiter.client.max-servers", 4321, "4321");
     bound(kind, "limiter.client.max-wait", "1234ms", "PT1.234S");
     bound(kind, "limiter.client.max-waiters", 4322, "4322");
+    overload(kind);
     String key = "YW4gZXhhbXBsZSBrZXkhIQ==";
     String idempotency = "limiter.idempotency.";
     base(kind, idempotency + "encryption.keys", Map.of("usual", key, "other", key));
@@ -740,6 +773,13 @@ final class SettingsTable {
         "limiter.metrics.enabled",
         false,
         s -> s.get("/prometheus").body().contains("limiter_decisions") ? "there" : "absent",
+        "absent",
+        "there");
+    row(
+        kind,
+        "limiter.overload.enabled",
+        false,
+        s -> s.operator("/limits").body().contains("\"overloaded\"") ? "there" : "absent",
         "absent",
         "there");
     row(

@@ -72,7 +72,15 @@ final class ModuleSettings {
           Set.of("limiter.overrides.enabled"),
           Set.of("limiter.overrides.interval"));
 
-  private static final List<Module> ALL = List.of(KEYS, CLIENTS, ENDPOINT, OVERRIDES);
+  private static final Module OVERLOAD =
+      new Module(
+          "limiter.overload",
+          "limiter-overload",
+          isThere("io.limiter.overload.Criticality"),
+          Set.of(),
+          Set.of());
+
+  private static final List<Module> ALL = List.of(KEYS, CLIENTS, ENDPOINT, OVERRIDES, OVERLOAD);
 
   /** Their endpoints, by the settings of Micronaut that enable them. */
   private static final Map<String, Module> ENDPOINTS =

@@ -15,6 +15,9 @@ public interface EndpointPart {
   /** Adds its details to the health of the limiter. */
   default void health(Map<String, Object> details) {}
 
+  /** Adds to the view of all policies at the endpoint {@code limits}. */
+  default void all(Map<String, Object> view) {}
+
   /** Adds to the view of a policy at the endpoint {@code limits}. */
   default void policy(LimitedPolicy policy, Map<String, Object> view) {}
 

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.overload;
+
+import io.micronaut.core.annotation.Internal;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
+
+/**
+ * A limit that follows the queue which latencies betray, as TCP Vegas does (Brakmo and Peterson,
+ * 1995), over windows of time, as the auto-tuner of Uber's Cinnamon ("Cinnamon Auto-Tuner: Adaptive
+ * Concurrency in the Wild", 2023) and failsafe-go's AdaptiveLimiter do. As in these two, the
+ * throughput decides whether the latency to compare with is right; here by experiments.
+ *
+ * <ul>
+ *   <li><b>A window</b> ends after 250 ms and three baselines, with 50 latencies at least. Its
+ *       figure is the 90th percentile of calls that began within it. A call that was rejected has
+ *       no latency, and calls that began under a higher limit are no evidence about this one.
+ *   <li><b>While the limit binds</b>, it grows by a quarter if the figure is up to 1.3 baselines;
+ *       it stays up to 1.6; above that, twice in succession, it shrinks in proportion, by half at
+ *       most. There is no further term, so a queue never raises the limit.
+ *   <li><b>While it does not bind</b>, it approaches five times what is in flight at most, or its
+ *       initial value; the baseline follows the figures, quickly down and slowly up. Neither rises
+ *       with a figure above 1.6 baselines; twice in succession, the limit becomes 7/10 of what is
+ *       in flight, if that is above the initial value, so that a queue that grows slowly binds it.
+ *   <li><b>Each decrease is an experiment</b>, and so is a probe, with 7/10 of the limit for one
+ *       window, each few seconds while the limit binds. Where fewer calls in flight bring less
+ *       throughput in proportion, the latency is that of the work: it becomes the baseline, and the
+ *       limit is restored. Where they bring as much throughput, it is that of a queue: the baseline
+ *       is lowered. So a baseline neither grows with the queue, nor stays behind a dependency that
+ *       has become slow, and no call has to be rejected in order to measure it.
+ * </ul>
+ *
+ * <p>The throughput is that of calls in the same windows, with at least 50 of them; the elasticity
+ * is d ln throughput / d ln limit: 1 where all calls are served at once, 0 where they queue.
+ */
+@Internal
+public final class AdaptiveLimit implements InFlightLimit {
+
+  private static final long WINDOW_NANOS = 250_000_000L;
+  private static final long LONG_WINDOW_NANOS = 1_000_000_000L;
+  private static final long LONGEST_WINDOW_NANOS = 10_000_000_000L;
+  private static final int MANY_SAMPLES = 200;
+  private static final int SAMPLES = 50;
+  private static final int FEW_SAMPLES = 10;
+  private static final double FIGURE = 0.9;
+
+  private static final double CHANGED_BELOW = 0.7;
+  private static final double GROWS_BELOW = 1.3;
+  private static final double SHRINKS_ABOVE = 1.6;
+  private static final double SHRINKS_TO = 1.45;
+  private static final double GROWTH = 1.25;
+  private static final double LEAST_SHRINK = 0.5;
+  private static final double HEADROOM = 5;
+  private static final double PROBE = 0.7;
+  private static final double QUEUES_BELOW = 0.3;
+  private static final double SURELY_QUEUES_BELOW = 0.1;
+  private static final double SERVES_ABOVE = 0.6;
+
+  /** Of the calls that ended in a window: as many have to have found it full. */
+  private static final double BINDS = 0.2;
+
+  /** Between the two: neither is known. */
+  private static final double UNKNOWN = 0.45;
+
+  private static final int FIRST_PROBE = 5;
+  private static final int LAST_PROBE = 40;
+
+  private final int min;
+  private final int initial;
+  private final int max;
+
+  private final LatencyWindow latencies = new LatencyWindow();
+  private final LongAdder ended = new LongAdder();
+  private final LongAdder full = new LongAdder();
+  private final AtomicBoolean closing = new AtomicBoolean();
+
+  private volatile int limit;
+  private volatile int epoch;
+  private volatile long start;
+  private volatile int peak;
+
+  /** Whether the window begins with the first call of its epoch. */
+  private volatile boolean settling;
+
+  // Only the thread that closes a window uses these; closing publishes them.
+  private double exact;
+  private double smoothPeak;
+  private double lastRatio;
+  private double boundThroughput;
+  private int windowsToProbe = FIRST_PROBE;
+  private int probePause = FIRST_PROBE;
+
+  /** Of the window before an experiment; 0 while there is none. */
+  private double limitBefore;
+
+  private double throughputBefore;
+  private double elasticity = UNKNOWN;
+  private boolean isKnown = true;
+  private int epochs;
+  private volatile boolean probes;
+
+  // For meters, in nanoseconds.
+  private volatile double baseline;
+  private volatile double median;
+  private volatile double figure;
+
+  /**
+   * @param min the lowest limit
+   * @param initial the limit at the start, and the lowest one while the instance is not overloaded
+   * @param max the highest limit
+   * @param clock nanoseconds, as {@link System#nanoTime}
+   */
+  public AdaptiveLimit(int min, int initial, int max, LongSupplier clock) {
+    this.min = min;
+    this.initial = initial;
+    this.max = max;
+    this.limit = initial;
+    this.exact = initial;
+    this.start = clock.getAsLong();
+  }
+
+  @Override
+  public int now() {
+    return limit;
+  }
+
+  /** The latency without a queue, in nanoseconds, as far as it is known; 0 at first. */
+  public double baseline() {
+    return baseline;
+  }
+
+  /** The median of the last window, in nanoseconds. */
+  public double median() {
+    return median;
+  }
+
+  /** The 90th percentile of the last window, in nanoseconds. */
+  public double figure() {
+    return figure;
+  }
+
+  @Override
+  public int begun(long nanos) {
+    if (settling && closing.compareAndSet(false, true)) {
+      if (settling) {
+        restart(nanos);
+        settling = false;
+      }
+      closing.set(false);
+    }
+    return epoch;
+  }
+
+  @Override
+  public boolean isSlow(long latency) {
+    double known = baseline;
+    return known > 0 && latency > SHRINKS_ABOVE * known;
+  }
+
+  @Override
+  public void full() {
+    full.increment();
+  }
+
+  @Override
+  public void ended(int began, long latency, int inFlight, long nanos) {
+    if (settling) {
+      return; // of the epoch before
+    }
+    ended.increment();
+    if (inFlight > peak) {
+      peak = inFlight;
+    }
+    int samples = began == epoch ? latencies.add(latency) : latencies.size();
+    long time = nanos - start;
+    if (isOver(time, samples) && closing.compareAndSet(false, true)) {
+      try {
+        if (isOver(nanos - start, latencies.size())) {
+          close(nanos);
+        }
+      } finally {
+        closing.set(false);
+      }
+    }
+  }
+
+  private boolean isOver(long time, int samples) {
+    int factor = probes ? 2 : 1;
+    return time >= factor * WINDOW_NANOS
+        && (time >= LONGEST_WINDOW_NANOS
+            || (time >= 3 * baseline
+                && (samples >= factor * MANY_SAMPLES
+                    || (samples >= SAMPLES && time >= factor * LONG_WINDOW_NANOS))));
+  }
+
+  private void restart(long nanos) {
+    latencies.clear();
+    ended.reset();
+    full.reset();
+    peak = 0;
+    start = nanos;
+  }
+
+  private void close(long nanos) {
+    if (latencies.size() < FEW_SAMPLES) {
+      restart(nanos); // a few calls of some seconds are no evidence
+      return;
+    }
+    double now = latencies.quantile(FIGURE);
+    median = latencies.quantile(0.5);
+    figure = now;
+    double calls = ended.sum();
+    double throughput = calls / Math.max(1, nanos - start);
+    boolean binds = full.sum() >= BINDS * calls;
+    int most = peak;
+    restart(nanos);
+    if (baseline == 0) {
+      baseline = now;
+      if (binds) { // nothing is known without a queue
+        isKnown = false;
+        elasticity = 0;
+        windowsToProbe = 1;
+      }
+    }
+    double before = exact;
+    if (binds) {
+      bound(now, throughput);
+    } else {
+      unbound(now, throughput, most);
+    }
+    exact = Math.min(max, Math.max(min, exact));
+    if (exact < before * 0.95) {
+      epochs++;
+      epoch = epochs;
+      settling = true;
+    }
+    limit = (int) exact;
+  }
+
+  private void unbound(double now, double throughput, int most) {
+    endExperiment();
+    double ratio = now / baseline;
+    double last = lastRatio;
+    lastRatio = ratio;
+    elasticity = UNKNOWN;
+    isKnown = true;
+    smoothPeak += 0.1 * (most - smoothPeak);
+    if (ratio > SHRINKS_ABOVE) {
+      if (last > SHRINKS_ABOVE && PROBE * most > initial) {
+        exact = most; // else the limit would follow a queue that grows slowly
+        experiment(PROBE * most, throughput, false);
+      }
+      return;
+    }
+    approach(now, now < baseline ? 0.2 : 0.02);
+    double target = Math.max(initial, HEADROOM * smoothPeak);
+    if (target < exact || ratio <= GROWS_BELOW) {
+      exact += 0.1 * (target - exact);
+    }
+  }
+
+  private void approach(double now, double part) {
+    double known = baseline;
+    baseline = known + part * (now - known);
+  }
+
+  private void bound(double now, double throughput) {
+    if (limitBefore > 0 && experimented(now, throughput)) {
+      return;
+    }
+    double ratio = now / baseline;
+    double last = lastRatio;
+    double lastThroughput = boundThroughput;
+    lastRatio = ratio;
+    boundThroughput = throughput;
+    if (ratio < 1) {
+      approach(now, ratio < CHANGED_BELOW ? 0.5 : 0.1);
+      if (ratio < CHANGED_BELOW) {
+        probePause = FIRST_PROBE;
+        windowsToProbe = Math.min(windowsToProbe, FIRST_PROBE);
+      }
+      return;
+    }
+    if (ratio <= GROWS_BELOW && last <= GROWS_BELOW && isKnown) {
+      exact = Math.max(exact + 1, exact * GROWTH);
+    } else if (ratio > SHRINKS_ABOVE && last > SHRINKS_ABOVE) {
+      // That of a dependency that is getting slow falls by itself.
+      experiment(
+          exact * Math.max(LEAST_SHRINK, SHRINKS_TO / ratio),
+          Math.min(throughput, lastThroughput),
+          false);
+    }
+    if (limitBefore == 0 && --windowsToProbe <= 0) {
+      experiment(exact * PROBE, throughput, true);
+      if (limitBefore == 0 && ratio > SHRINKS_ABOVE) {
+        experiment(exact / PROBE, throughput, true); // at the lowest limit, by a wrong baseline
+      }
+    }
+  }
+
+  /** Judges an experiment; false if the window counts as any other. */
+  private boolean experimented(double now, double throughput) {
+    boolean probed = probes;
+    double from = limitBefore;
+    double found = Math.log(throughput / throughputBefore) / Math.log(exact / from);
+    double bounded = Math.max(-0.5, Math.min(1.5, found));
+    endExperiment();
+    if (now < CHANGED_BELOW * baseline) {
+      exact = from; // the dependency has become faster meanwhile
+      return false;
+    }
+    if (!probed) {
+      if (bounded <= SERVES_ABOVE || exact > from * (PROBE + 0.01)) {
+        return false;
+      }
+      baseline = Math.max(baseline, now);
+      exact = from;
+      lastRatio = 0;
+      return true;
+    }
+    elasticity += 0.6 * (bounded - elasticity);
+    isKnown |= elasticity >= QUEUES_BELOW;
+    probePause = Math.min(LAST_PROBE, 2 * probePause);
+    if (elasticity > SERVES_ABOVE) {
+      baseline = Math.max(baseline, now);
+      exact = from;
+      lastRatio = 0;
+    } else if (elasticity < QUEUES_BELOW && exact < from) {
+      baseline = Math.min(baseline, now / 1.1);
+      if (!isKnown || elasticity < SURELY_QUEUES_BELOW) {
+        probePause = FIRST_PROBE;
+        experiment(exact * (isKnown ? PROBE : LEAST_SHRINK), throughput, true);
+      } else {
+        exact = Math.sqrt(exact * from);
+      }
+    } else {
+      exact = from;
+    }
+    windowsToProbe = probePause;
+    return true;
+  }
+
+  private void experiment(double next, double throughput, boolean probe) {
+    double bounded = Math.min(max, Math.max(min, next));
+    if (Math.abs(bounded - exact) > exact * 0.05) {
+      limitBefore = exact;
+      throughputBefore = throughput;
+      probes = probe;
+      exact = bounded;
+    }
+  }
+
+  private void endExperiment() {
+    limitBefore = 0;
+    probes = false;
+  }
+}

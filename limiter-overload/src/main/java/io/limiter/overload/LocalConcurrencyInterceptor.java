@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.limiter.overload;
+
+import io.limiter.micronaut.thread.CallerThreads;
+import io.limiter.micronaut.thread.CallerThreads.CallContext;
+import io.limiter.overload.ConcurrencyLimiter.Permit;
+import io.limiter.overload.ConcurrencyLimiter.Waiting;
+import io.limiter.overload.Criticality.Level;
+import io.micronaut.aop.InterceptPhase;
+import io.micronaut.aop.InterceptedMethod;
+import io.micronaut.aop.InterceptorBean;
+import io.micronaut.aop.MethodInterceptor;
+import io.micronaut.aop.MethodInvocationContext;
+import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.context.processor.ExecutableMethodProcessor;
+import io.micronaut.core.convert.ConversionService;
+import io.micronaut.inject.BeanDefinition;
+import io.micronaut.inject.ExecutableMethod;
+import jakarta.inject.Singleton;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** Counts the calls of methods with {@link LocalConcurrency} in flight. */
+@InterceptorBean(LocalConcurrency.class)
+final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Object> {
+
+  /**
+   * Within caches, whose hits are no load, and around retries, so that a call with its repetitions
+   * is one.
+   */
+  static final int POSITION = InterceptPhase.RETRY.getPosition() - 10;
+
+  /** A thread that waits is never left to a timer alone. */
+  private static final long LONGEST_WAIT_SECONDS = 5;
+
+  private final OverloadLimiters limiters;
+  private final CallerThreads threads;
+  private final ConversionService conversions;
+
+  LocalConcurrencyInterceptor(
+      OverloadLimiters limiters, CallerThreads threads, ConversionService conversions) {
+    this.limiters = limiters;
+    this.threads = threads;
+    this.conversions = conversions;
+  }
+
+  @Override
+  public int getOrder() {
+    return POSITION;
+  }
+
+  /** Finds the names at the start, so that their meters are there. */
+  @Singleton
+  record Names(OverloadLimiters limiters) implements ExecutableMethodProcessor<LocalConcurrency> {
+
+    @Override
+    public void process(BeanDefinition<?> bean, ExecutableMethod<?, ?> method) {
+      String name = method.stringValue(LocalConcurrency.class).orElse("");
+      if (!name.matches("[a-z0-9]+(-[a-z0-9]+)*") || name.equals(OverloadLimiters.HTTP)) {
+        throw new ConfigurationException(
+            "@LocalConcurrency(\"%s\") on %s: write a name of lower-case letters, digits and hyphens other than %s, such as inventory"
+                .formatted(name, method.getDescription(true), OverloadLimiters.HTTP));
+      }
+      var unused = limiters.named(name);
+    }
+  }
+
+  @Override
+  public @Nullable Object intercept(MethodInvocationContext<Object, Object> context) {
+    String name = context.stringValue(LocalConcurrency.class).orElseThrow();
+    Level level = context.enumValue(Criticality.class, Level.class).orElse(Level.NORMAL);
+    ConcurrencyLimiter limiter = limiters.named(name).calls();
+    InterceptedMethod method = InterceptedMethod.of(context, conversions);
+    try {
+      return switch (method.resultType()) {
+        case SYNCHRONOUS -> synchronous(name, limiter, level, context);
+        case COMPLETION_STAGE ->
+            method.handleResult(
+                begin(name, limiter, level).thenCompose(permit -> stage(permit, method)));
+        case PUBLISHER -> {
+          Mono<Permit> turn = turn(name, limiter, level);
+          Class<?> returned = context.getReturnType().getType();
+          if (returned == Mono.class) { // a Flux cannot become one
+            yield turn.flatMap(permit -> Mono.from(publisher(permit, method, true)));
+          }
+          boolean isSingle = context.getReturnType().isSingleResult();
+          yield method.handleResult(
+              turn.flatMapMany(permit -> publisher(permit, method, isSingle)));
+        }
+      };
+    } catch (Exception failure) {
+      return method.handleException(failure);
+    }
+  }
+
+  private @Nullable Object synchronous(
+      String name,
+      ConcurrencyLimiter limiter,
+      Level level,
+      MethodInvocationContext<Object, Object> context) {
+    Permit permit = limiter.tryBegin(level);
+    if (permit == null) {
+      permit = await(name, limiter, level);
+    }
+    try {
+      Object result = context.proceed();
+      permit.sample();
+      return result;
+    } catch (Throwable failure) {
+      permit.sampleFailure();
+      throw failure;
+    } finally {
+      permit.end();
+    }
+  }
+
+  private Permit await(String name, ConcurrencyLimiter limiter, Level level) {
+    if (threads.mustNotBlock()) {
+      limiter.reject(level);
+      throw rejected(name);
+    }
+    CompletableFuture<Optional<Permit>> turn = new CompletableFuture<>();
+    Waiting waiting =
+        limiter.await(level, caller(), permit -> turn.complete(Optional.ofNullable(permit)));
+    try {
+      return turn.get(LONGEST_WAIT_SECONDS, TimeUnit.SECONDS).orElseThrow(() -> rejected(name));
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw left(name, waiting, turn);
+    } catch (ExecutionException | TimeoutException late) {
+      throw left(name, waiting, turn);
+    }
+  }
+
+  private OverloadedException left(
+      String name, Waiting waiting, CompletableFuture<Optional<Permit>> turn) {
+    leave(waiting, turn);
+    return rejected(name);
+  }
+
+  private static void leave(Waiting waiting, CompletableFuture<Optional<Permit>> turn) {
+    if (!waiting.leave()) {
+      var unused = turn.thenAccept(permit -> permit.ifPresent(Permit::end));
+    }
+  }
+
+  /** All calls are of this instance: none is more in turn than another. */
+  private static int caller() {
+    return 0;
+  }
+
+  private OverloadedException rejected(String name) {
+    return new OverloadedException(name, limiters.retryAfter());
+  }
+
+  private CompletionStage<Permit> begin(String name, ConcurrencyLimiter limiter, Level level) {
+    Permit permit = limiter.tryBegin(level);
+    if (permit != null) {
+      return CompletableFuture.completedFuture(permit);
+    }
+    CompletableFuture<Optional<Permit>> turn = new CompletableFuture<>();
+    var unused = limiter.await(level, caller(), given -> turn.complete(Optional.ofNullable(given)));
+    return threads
+        .resume(turn, Optional.empty(), CallContext.current())
+        .thenApply(given -> given.orElseThrow(() -> rejected(name)));
+  }
+
+  private CompletionStage<Object> stage(Permit permit, InterceptedMethod method) {
+    CompletionStage<?> begun;
+    try {
+      begun = method.interceptResultAsCompletionStage();
+    } catch (Throwable failure) {
+      permit.sampleFailure();
+      permit.end();
+      throw failure;
+    }
+    return begun.handle(
+        (result, failure) -> {
+          if (failure == null) {
+            permit.sample();
+          } else {
+            permit.sampleFailure();
+          }
+          permit.end();
+          if (failure != null) {
+            throw failure instanceof CompletionException wrapped
+                ? wrapped
+                : new CompletionException(failure);
+          }
+          return result;
+        });
+  }
+
+  /** The permit of a subscriber, which may cancel at any time. */
+  private Mono<Permit> turn(String name, ConcurrencyLimiter limiter, Level level) {
+    return Mono.create(
+        sink -> {
+          Permit permit = limiter.tryBegin(level);
+          if (permit != null) {
+            sink.onCancel(permit::end);
+            sink.success(permit);
+            return;
+          }
+          CompletableFuture<Optional<Permit>> turn = new CompletableFuture<>();
+          Waiting waiting =
+              limiter.await(level, caller(), given -> turn.complete(Optional.ofNullable(given)));
+          sink.onCancel(() -> leave(waiting, turn));
+          var unused =
+              threads
+                  .resume(turn, Optional.empty(), CallContext.current())
+                  .thenAccept(
+                      given ->
+                          given.ifPresentOrElse(sink::success, () -> sink.error(rejected(name))));
+        });
+  }
+
+  private static Flux<Object> publisher(Permit permit, InterceptedMethod method, boolean single) {
+    return Flux.<Object>from(method.interceptResultAsPublisher())
+        .doOnComplete(
+            () -> {
+              if (single) { // how long a stream lasts says nothing
+                permit.sample();
+              }
+            })
+        .doOnError(failure -> permit.sampleFailure())
+        .doFinally(end -> permit.end());
+  }
+}
