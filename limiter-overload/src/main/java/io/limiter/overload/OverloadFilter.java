@@ -122,7 +122,9 @@ final class OverloadFilter implements ApplicationEventListener<HttpRequestTermin
   @Order(ORDER)
   CompletionStage<Optional<MutableHttpResponse<?>>> arrived(HttpRequest<?> request) {
     Level level = criticalities.of(request);
-    if (level == null) {
+    if (level == null || flight(request) != null) {
+      // Micronaut may pass a request through all filters once more, when one of them goes on after
+      // another has answered.
       return PROCEED;
     }
     Flight flight = new Flight();

@@ -18,6 +18,7 @@ import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.exceptions.HttpStatusException;
 import io.micronaut.http.sse.Event;
 import io.micronaut.scheduling.TaskExecutors;
@@ -34,6 +35,7 @@ import java.net.http.WebSocket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
@@ -264,6 +266,21 @@ class OverloadOverHttpTest {
       assertThat(other.join().statusCode()).isEqualTo(200);
       awaitFree(service);
       assertThat(limiter(service).shed(Level.NORMAL)).isZero();
+    }
+  }
+
+  @Test
+  void aRequestThatPassesTheFiltersOnceMoreIsCountedOnce() {
+    try (HttpService service = start()) {
+      OverloadFilter filter = service.bean(OverloadFilter.class);
+      HttpRequest<?> request = HttpRequest.GET("/held/free");
+      assertThat(filter.arrived(request)).isCompletedWithValue(Optional.empty());
+      assertThat(filter.arrived(request)).isCompletedWithValue(Optional.empty());
+      assertThat(limiter(service).inFlight()).isEqualTo(1);
+
+      filter.onApplicationEvent(new HttpRequestTerminatedEvent(request));
+
+      assertThat(limiter(service).inFlight()).isZero();
     }
   }
 
