@@ -61,8 +61,11 @@ final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Obj
   @Singleton
   record Names(OverloadLimiters limiters) implements ExecutableMethodProcessor<LocalConcurrency> {
 
+    /** Raw: the parameters of this method are generic in other ways in Micronaut 4 and 5. */
     @Override
-    public void process(BeanDefinition<?> bean, ExecutableMethod<?, ?> method) {
+    @SuppressWarnings("rawtypes")
+    public void process(BeanDefinition bean, ExecutableMethod of) {
+      ExecutableMethod<?, ?> method = of;
       String name = method.stringValue(LocalConcurrency.class).orElse("");
       if (!name.matches("[a-z0-9]+(-[a-z0-9]+)*") || name.equals(OverloadLimiters.HTTP)) {
         throw new ConfigurationException(
