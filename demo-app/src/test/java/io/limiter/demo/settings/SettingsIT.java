@@ -113,7 +113,8 @@ class SettingsIT {
       strings = {
         "limiter\\.idempotency\\..*",
         "limiter\\.client\\..*",
-        "limiter\\.(?!(idempotency|client)\\.).*"
+        "limiter\\.overload\\..*",
+        "limiter\\.(?!(idempotency|client|overload)\\.).*"
       })
   void aMisspeltNameInAFileStopsTheStart(String settings) {
     Map<String, Object> file = SettingsTable.base(Kind.OFF);
