@@ -186,6 +186,8 @@ class RefreshTest {
                 RedisFixture.uri(),
                 "limiter.redis.key-prefix",
                 prefix,
+                "limiter.redis.deadline",
+                "10s", // a busy machine takes longer than the default
                 "limiter.redis.shared-settings.enabled",
                 true,
                 "limiter.redis.shared-settings.interval",

@@ -64,7 +64,7 @@ class ClusterServiceTest {
                 "limiter.redis.deadline",
                 "5s",
                 "limiter.redis.start-timeout",
-                "5s"))) {
+                "30s"))) {
       for (int i = 0; i < 20; i++) {
         assertThat(get(server, "key-" + i)).as("caller %d", i).isEqualTo(200);
       }
