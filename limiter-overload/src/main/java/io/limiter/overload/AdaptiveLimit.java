@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
 /**
- * A limit that follows the queue which latencies betray, as TCP Vegas does (Brakmo and Peterson,
+ * A limit that follows the queue which latencies show, as TCP Vegas does (Brakmo and Peterson,
  * 1995), over windows of time, as the auto-tuner of Uber's Cinnamon ("Cinnamon Auto-Tuner: Adaptive
  * Concurrency in the Wild", 2023) and failsafe-go's AdaptiveLimiter do. As in these two, the
  * throughput decides whether the latency to compare with is right; here by experiments.

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * turn it is, and within a cohort to the call that has waited longest. Where all places of the
  * queue are taken, the call goes that is last in this order.
  *
- * <p>No thread waits: a call in the queue is one object, which is told once whether it may begin.
+ * <p>No thread waits: a call in the queue is one object, which learns once whether it may begin.
  * Without a queue, to begin and to end are a few atomic operations; nothing is locked.
  */
 @Internal
@@ -80,8 +80,8 @@ public final class ConcurrencyLimiter {
 
   /**
    * @param clock nanoseconds, as {@link System#nanoTime}
-   * @param states told true once calls are rejected, and false once none was for ten seconds; it
-   *     must not block
+   * @param states receives true once calls are rejected, and false once none was for ten seconds;
+   *     it must not block
    */
   public ConcurrencyLimiter(
       InFlightLimit limit, Setup setup, LongSupplier clock, Timer timer, Consumer<Boolean> states) {
@@ -174,7 +174,7 @@ public final class ConcurrencyLimiter {
       return false;
     }
 
-    /** The caller is gone: its place is free, and nothing is told. False if it is too late. */
+    /** The caller is gone: its place is free, and nothing is called. False if it is too late. */
     public boolean leave() {
       return decide();
     }

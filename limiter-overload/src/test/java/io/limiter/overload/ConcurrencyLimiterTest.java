@@ -32,7 +32,7 @@ class ConcurrencyLimiterTest {
   private final AtomicLong now = new AtomicLong();
   private final PriorityQueue<Due> timer = new PriorityQueue<>(Comparator.comparingLong(Due::at));
   private final List<Boolean> states = new ArrayList<>();
-  private final List<String> told = new ArrayList<>();
+  private final List<String> ended = new ArrayList<>();
   private final AtomicInteger limit = new AtomicInteger(2);
 
   private ConcurrencyLimiter limiter(int maxWaiting, boolean observes) {
@@ -79,7 +79,7 @@ class ConcurrencyLimiterTest {
 
   private Waiting await(ConcurrencyLimiter limiter, Level level, int caller, String name) {
     return limiter.await(
-        level, caller, permit -> told.add(name + (permit == null ? " rejected" : " begins")));
+        level, caller, permit -> ended.add(name + (permit == null ? " rejected" : " begins")));
   }
 
   @Test
@@ -91,12 +91,12 @@ class ConcurrencyLimiterTest {
     await(limiter, Level.NORMAL, 1, "second");
     limit.set(1);
     held.get(0).end();
-    assertThat(told).as("the limit is lower now").isEmpty();
+    assertThat(ended).as("the limit is lower now").isEmpty();
     held.get(1).end();
-    assertThat(told).containsExactly("first begins");
+    assertThat(ended).containsExactly("first begins");
     limit.set(3);
     begin(limiter).end();
-    assertThat(told).containsExactly("first begins", "second begins");
+    assertThat(ended).containsExactly("first begins", "second begins");
     assertThat(limiter.inFlight()).isEqualTo(2);
     assertThat(limiter.waiting()).isEqualTo(1);
   }
@@ -110,9 +110,9 @@ class ConcurrencyLimiterTest {
     pass(15);
     await(limiter, Level.NORMAL, 2, "two");
     pass(6);
-    assertThat(told).containsExactly("one rejected");
+    assertThat(ended).containsExactly("one rejected");
     held.end();
-    assertThat(told).containsExactly("one rejected", "two begins");
+    assertThat(ended).containsExactly("one rejected", "two begins");
     assertThat(limiter.shed(Level.NORMAL)).isEqualTo(1);
     assertThat(limiter.waiting()).isZero();
   }
@@ -128,7 +128,7 @@ class ConcurrencyLimiterTest {
     await(limiter, Level.NORMAL, 1, "next");
     held.end();
     pass(100);
-    assertThat(told).containsExactly("next begins");
+    assertThat(ended).containsExactly("next begins");
     assertThat(limiter.shed(Level.NORMAL)).isZero();
   }
 
@@ -140,10 +140,10 @@ class ConcurrencyLimiterTest {
     await(limiter, Level.BACKGROUND, 1, "background");
     await(limiter, Level.LOW, 1, "low");
     await(limiter, Level.CRITICAL, 1, "critical"); // there is room for it, but it asks for none
-    assertThat(told).containsExactly("background rejected", "critical begins");
+    assertThat(ended).containsExactly("background rejected", "critical begins");
     await(limiter, Level.NORMAL, 1, "normal");
     await(limiter, Level.BACKGROUND, 1, "late");
-    assertThat(told).containsExactly("background rejected", "critical begins", "late rejected");
+    assertThat(ended).containsExactly("background rejected", "critical begins", "late rejected");
     assertThat(limiter.waiting()).isEqualTo(2);
   }
 

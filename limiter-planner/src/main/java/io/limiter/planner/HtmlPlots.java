@@ -75,7 +75,7 @@ final class HtmlPlots {
         .replace("\"", "&quot;");
   }
 
-  /** Joins neighbours until there are as many bars as can be told apart. */
+  /** Joins neighbours until there are as many bars as can be distinguished. */
   static List<Bar> joined(List<Bar> bars) {
     int each = (bars.size() + MAX_BARS - 1) / MAX_BARS;
     List<Bar> joined = new ArrayList<>();

@@ -330,8 +330,8 @@ final class UnitLog {
     private static final int SMALLEST = 16;
 
     /**
-     * Unknown to callers, who cannot see the hashes; a generator for keys takes 40 classes more to
-     * load. Odd, so that the product keeps each bit of what was hashed.
+     * Unknown to callers, who cannot see the hashes; SecureRandom would load 40 classes more at the
+     * start. Odd, so that the product keeps each bit of what was hashed.
      */
     private static final long SECRET = ThreadLocalRandom.current().nextLong() | 1;
 
