@@ -45,7 +45,7 @@ class DemoCallersTest {
 
   @Test
   void onlyWithoutSecurityAStartWarnsThatUsersAreUnknown() {
-    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.http.UserWarnings")) {
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.diagnostics.UserWarnings")) {
       Demo.start().close();
       assertThat(log.events()).isEmpty();
 

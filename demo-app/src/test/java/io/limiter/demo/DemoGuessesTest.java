@@ -99,7 +99,7 @@ class DemoGuessesTest {
     settings.put("limiter.policies.elsewhere.rules[0].counts", "failures");
     settings.put("limiter.routes[0].path", "/elsewhere/**");
     settings.put("limiter.routes[0].policy", "elsewhere");
-    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.http.UserWarnings")) {
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.diagnostics.UserWarnings")) {
       new Demo(Demo.newService(), settings).close();
       assertThat(log.messages())
           .singleElement()
@@ -126,7 +126,7 @@ class DemoGuessesTest {
     settings.put("limiter.policies.all.rules[0].count", 1000);
     settings.put("limiter.routes[0].path", "/**");
     settings.put("limiter.routes[0].policy", "all");
-    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.http.UserWarnings")) {
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.diagnostics.UserWarnings")) {
       new Demo(Demo.newService(), settings).close();
       assertThat(log.messages())
           .singleElement()
@@ -164,7 +164,7 @@ class DemoGuessesTest {
 
   @Test
   void aWarningNamesLimitsForUsersOnRoutesThatSecurityLeavesOpen() {
-    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.http.UserWarnings")) {
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.diagnostics.UserWarnings")) {
       new Demo(Demo.newService(), Map.of("test.open", true)).close();
       assertThat(log.messages())
           .singleElement()

@@ -53,11 +53,11 @@ class NativeImageTest {
           "io.limiter.core.redis.connection.TimedCommand",
           "io.limiter.micronaut.config.ModuleSettings",
           "io.limiter.micronaut.denial.ShippedMessages",
-          "io.limiter.micronaut.http.UserWarnings",
+          "io.limiter.micronaut.diagnostics.UserWarnings",
           "io.limiter.micronaut.intercept.BlockingRoutes",
-          "io.limiter.micronaut.metadata.ConfiguredPolicies",
+          "io.limiter.micronaut.diagnostics.PolicyWarnings",
           "io.limiter.micronaut.redis.LimitStoreFactory",
-          "io.limiter.micronaut.http.FilterWarnings",
+          "io.limiter.micronaut.diagnostics.FilterWarnings",
           "io.limiter.micronaut.metadata.UnwovenLimits");
 
   private static final Set<String> LOOK_UPS =

@@ -41,6 +41,7 @@ class RoomsTest {
             unknown("io.limiter.disabled"),
             unknown("io.limiter.security"),
             unknown("io.limiter.micronaut.denycache"),
+            unknown("io.limiter.micronaut.diagnostics"),
             unknown("io.limiter.micronaut.event"),
             unknown("io.limiter.micronaut.health"),
             unknown("io.limiter.micronaut.http.DirectDenials"),
@@ -78,7 +79,8 @@ class RoomsTest {
 
   /** An optional module; a text may name it. */
   @ParameterizedTest
-  @ValueSource(strings = {"client", "idempotency", "management", "planner", "processor", "test"})
+  @ValueSource(
+      strings = {"client", "idempotency", "management", "overload", "planner", "processor", "test"})
   void noOtherModuleImports(String room) throws IOException {
     Pattern use =
         Pattern.compile(

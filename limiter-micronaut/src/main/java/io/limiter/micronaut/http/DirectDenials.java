@@ -346,7 +346,7 @@ final class DirectDenials implements DenialResponder, ApplicationEventListener<S
      * In Micronaut 4 one without an order is behind the gate, whose responses it does not receive.
      */
     private static boolean mayBeOutside(BeanDefinition<?> filter) {
-      return FilterWarnings.WITHOUT_ORDER < GateFilter.ORDER
+      return GateFilter.WITHOUT_ORDER < GateFilter.ORDER
           || filter.hasAnnotation(Order.class)
           || Ordered.class.isAssignableFrom(filter.getBeanType())
           || filter.getExecutableMethods().stream()

@@ -20,6 +20,7 @@ import io.limiter.micronaut.thread.CallerThreads.CallContext;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
+import io.micronaut.core.version.VersionUtils;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpVersion;
 import io.micronaut.http.MutableHttpResponse;
@@ -49,6 +50,10 @@ public final class GateFilter implements ConditionalFilter {
   /** Before {@link ServerFilterPhase#SECURITY}, after the session. */
   public static final int ORDER_BEFORE_SECURITY = 38_750;
 
+  /** The order of a {@link ServerFilter} without one: in Micronaut 4 the last, in Micronaut 5 0. */
+  public static final int WITHOUT_ORDER =
+      VersionUtils.isAtLeastMicronautVersion("5.0.0") ? 0 : Ordered.LOWEST_PRECEDENCE;
+
   private static final String DISCONNECT = "io.limiter.disconnect";
 
   private static final Object[] NO_ARGUMENTS = {};
@@ -60,7 +65,7 @@ public final class GateFilter implements ConditionalFilter {
   private final PlanRegistry plans;
   private final PoliciesConfiguration settings;
   private final CallerLists lists;
-  private final UserWarnings users;
+  private final LateUsers users;
   private final RequestSubjects subjects;
   private final HeadBinder head;
   private final AdmissionControl admission;
@@ -72,7 +77,7 @@ public final class GateFilter implements ConditionalFilter {
       PlanRegistry plans,
       PoliciesConfiguration settings,
       CallerLists lists,
-      UserWarnings users,
+      LateUsers users,
       RequestSubjects subjects,
       HeadBinder head,
       AdmissionControl admission,

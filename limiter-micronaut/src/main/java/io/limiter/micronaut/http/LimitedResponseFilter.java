@@ -83,7 +83,7 @@ public final class LimitedResponseFilter
 
   private final RateLimitFields fields;
   private final CallerThreads threads;
-  private final UserWarnings users;
+  private final LateUsers users;
   private final Optional<MessageBodyHandlerRegistry> writers;
   private final ConversionService conversions;
   private final LogThrottle failures = new LogThrottle();
@@ -91,7 +91,7 @@ public final class LimitedResponseFilter
   LimitedResponseFilter(
       RateLimitFields fields,
       CallerThreads threads,
-      UserWarnings users,
+      LateUsers users,
       Optional<MessageBodyHandlerRegistry> writers,
       ConversionService conversions) {
     this.fields = fields;

@@ -46,7 +46,8 @@ class FilterOrdersTest {
   private static final int BEHIND = GateFilter.ORDER + 100;
   private static final int BEFORE = GateFilter.ORDER_BEFORE_SECURITY - 100;
 
-  private final RecordedLog log = RecordedLog.ofInfo("io.limiter.micronaut.http.FilterWarnings");
+  private final RecordedLog log =
+      RecordedLog.ofInfo("io.limiter.micronaut.diagnostics.FilterWarnings");
   private final HttpService service =
       HttpService.start(
           SPEC,

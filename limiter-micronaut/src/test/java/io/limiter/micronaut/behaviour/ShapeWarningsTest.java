@@ -50,7 +50,7 @@ class ShapeWarningsTest {
   private final Map<String, Object> changing = new ConcurrentHashMap<>();
 
   @AutoClose
-  private final RecordedLog log = RecordedLog.of("io.limiter.micronaut.metadata.ShapeChanges");
+  private final RecordedLog log = RecordedLog.of("io.limiter.micronaut.diagnostics.ShapeChanges");
 
   @AutoClose private TestServer server;
 

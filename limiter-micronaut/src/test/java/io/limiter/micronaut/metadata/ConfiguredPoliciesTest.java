@@ -150,7 +150,7 @@ class ConfiguredPoliciesTest {
         "WARN The policy '%s' limits no call: it has rules in the configuration, and neither an annotation nor a route names it%s"
             .formatted(policy, advice);
     FileService.write(directory, "limiter:\n  " + yaml);
-    try (RecordedLog log = RecordedLog.of(ConfiguredPolicies.class);
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.diagnostics.PolicyWarnings");
         FileService service = new FileService(SPEC, directory)) {
       assertThat(log.lines()).containsOnlyOnce(warning);
       log.clear();
@@ -168,7 +168,7 @@ class ConfiguredPoliciesTest {
   @Test
   void aRefreshNamesWhatHasNoEffectToo() {
     FileService.write(directory, "");
-    try (RecordedLog log = RecordedLog.of(ConfiguredPolicies.class);
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.diagnostics.PolicyWarnings");
         FileService service = new FileService(SPEC, directory)) {
       service.write("limiter: {tiers: {pro: {sms: unlimited}}}");
       service.refresh();

@@ -188,7 +188,7 @@ class StartNotesTest {
               routes: [{policy: some, path: %s}]
             """
                 .formatted(path));
-    try (RecordedLog log = RecordedLog.of(ConfiguredPolicies.class);
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.diagnostics.PolicyWarnings");
         ApplicationContext context = ApplicationContext.run(settings)) {
       context.publishEvent(new RefreshEvent());
       if (named == null) {
@@ -215,7 +215,7 @@ class StartNotesTest {
       settings.put("limiter.routes[" + i + "].path", "/absent/" + i);
       settings.put("limiter.routes[" + i + "].policy", "some");
     }
-    try (RecordedLog log = RecordedLog.of(ConfiguredPolicies.class);
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.diagnostics.PolicyWarnings");
         ApplicationContext context = ApplicationContext.run(settings)) {
       assertThat(context.isRunning()).isTrue();
       assertThat(log.messages()).hasSize(101);
@@ -240,7 +240,7 @@ class StartNotesTest {
               policies: {search: {rules: [{count: 10}]}, search-code: {rules: [{count: 10}]}}
               routes: [{policy: search, path: /chosen/**}, {policy: search-code, path: /chosen/**}]
             """);
-    try (RecordedLog log = RecordedLog.of(ConfiguredPolicies.class);
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.diagnostics.PolicyWarnings");
         ApplicationContext context =
             ApplicationContext.builder()
                 .properties(settings)
@@ -260,7 +260,7 @@ class StartNotesTest {
   }
 
   private static List<String> logged(Map<String, Object> settings) {
-    try (RecordedLog log = RecordedLog.ofInfo(ConfiguredPolicies.class)) {
+    try (RecordedLog log = RecordedLog.ofInfo("io.limiter.micronaut.diagnostics.PolicyWarnings")) {
       try (ApplicationContext context = ApplicationContext.run(settings)) {
         assertThat(context.isRunning()).isTrue();
       }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.http;
+package io.limiter.micronaut.diagnostics;
 
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
+import io.limiter.micronaut.http.GateFilter;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.order.Ordered;
-import io.micronaut.core.version.VersionUtils;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.filter.HttpClientFilter;
@@ -34,10 +34,6 @@ import org.slf4j.LoggerFactory;
 final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
 
   private static final Logger LOG = LoggerFactory.getLogger(FilterWarnings.class);
-
-  /** The order of a {@link ServerFilter} without one: in Micronaut 4 the last, in Micronaut 5 0. */
-  static final int WITHOUT_ORDER =
-      VersionUtils.isAtLeastMicronautVersion("5.0.0") ? 0 : Ordered.LOWEST_PRECEDENCE;
 
   private final GateConfiguration gate;
   private final PoliciesConfiguration settings;
@@ -104,7 +100,7 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
 
   private int orderOfBean(BeanDefinition<?> filter) {
     if (!Ordered.class.isAssignableFrom(filter.getBeanType())) {
-      return WITHOUT_ORDER;
+      return GateFilter.WITHOUT_ORDER;
     }
     if (hasDefaultOrder(filter)) {
       return 0;

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.http;
+package io.limiter.micronaut.diagnostics;
 
+import io.limiter.micronaut.http.GateFilter;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import io.micronaut.core.reflect.ClassUtils;
-import io.micronaut.http.HttpRequest;
 import io.micronaut.http.filter.ServerFilterPhase;
 import jakarta.inject.Singleton;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Warns, each once, where USER_ID seems to find no user: its limits would count addresses, and
- * nothing else would show it.
+ * Warns at the start where USER_ID seems to find no user, so that its limits would count addresses,
+ * and where micronaut-security answers wrong passwords that no limit counts.
  */
 @Singleton
 final class UserWarnings implements ApplicationEventListener<StartupEvent> {
@@ -30,12 +29,8 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
   private static final String BASIC =
       "io.micronaut.security.authentication.BasicAuthAuthenticationFetcher";
 
-  /** The method that a request without a user at the gate was for. */
-  private static final String UNKNOWN = "io.limiter.user-unknown";
-
   private final PlanRegistry plans;
   private final BeanContext beans;
-  private final AtomicBoolean late = new AtomicBoolean();
 
   UserWarnings(PlanRegistry plans, BeanContext beans) {
     this.plans = plans;
@@ -85,26 +80,5 @@ final class UserWarnings implements ApplicationEventListener<StartupEvent> {
     return ClassUtils.forName(type, getClass().getClassLoader())
         .filter(beans::containsBean)
         .isPresent();
-  }
-
-  /** The gate decides a request whose plan counts users. */
-  void noteUser(HttpRequest<?> request, LimitPlan plan) {
-    if (!late.getPlain() && request.getUserPrincipal().isEmpty()) {
-      request.setAttribute(UNKNOWN, plan.method());
-    }
-  }
-
-  /** Such a request has its answer: everything that could log in its user has run. */
-  void answered(HttpRequest<?> request) {
-    if (!late.getPlain()
-        && request.getAttribute(UNKNOWN).orElse(null) instanceof String method
-        && request.getUserPrincipal().isPresent()
-        && late.compareAndSet(false, true)) {
-      LOG.warn(
-          "{} counts users (limitType = USER_ID), but a request had no principal when the gate decided, at order {}, so it was counted by its address. The principal was set later: let the filter that sets it run before the gate, with @Order({}). A @ServerFilter without an order runs last in Micronaut 4",
-          method,
-          GateFilter.ORDER,
-          ServerFilterPhase.SECURITY.order());
-    }
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.micronaut.metadata;
+package io.limiter.micronaut.diagnostics;
 
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
