@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 
 /**
  * Checks a server that understands the {@code Idempotency-Key} by plain HTTP: the vectors of
- * docs/idempotency.md. JDK 17 or later, and nothing else.
+ * docs/internals/idempotency.md. JDK 17 or later, and nothing else.
  *
  * <pre>
  * java Conformance.java http://localhost:8080/checkout/payment

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 class ConformanceTest {
 
   private static final Path PROGRAM = Path.of("..", "examples", "idempotency", "Conformance.java");
-  private static final Path PAGE = Path.of("..", "docs", "idempotency.md");
+  private static final Path PAGE = Path.of("..", "docs", "internals", "idempotency.md");
 
   /** The login of ann, whose keys are not those of her address. */
   private static final String ANN = "Authorization: Basic YW5uOmFubg==";

@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The diagrams of docs/architecture.md, and the one style of all drawn pictures. */
+/** The diagrams of docs/internals/architecture.md, and the one style of all drawn pictures. */
 class DiagramsTest {
 
   private static final Path ROOT = Path.of("..");

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The plots of docs/benchmarks.md and docs/leases.md show the figures of the reports. */
+/** The plots of docs/internals/benchmarks.md and docs/internals/leases.md show the figures of the reports. */
 class PlotsOfThePageTest {
 
   private static final Path DOCS = Path.of("..", "docs");

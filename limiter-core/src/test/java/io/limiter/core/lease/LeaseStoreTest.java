@@ -64,7 +64,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.helpers.NOPLogger;
 
-/** How calls spend leases: each row of the tables in docs/leases.md. */
+/** How calls spend leases: each row of the tables in docs/internals/leases.md. */
 class LeaseStoreTest {
 
   private static final Duration LEASE = Duration.ofMillis(100);

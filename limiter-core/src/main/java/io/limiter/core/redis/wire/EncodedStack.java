@@ -98,7 +98,7 @@ public final class EncodedStack {
   }
 
   /**
-   * By the measurements in docs/redis-state.md and docs/benchmarks.md, rounded up. A custom
+   * By the measurements in docs/internals/redis-state.md and docs/internals/benchmarks.md, rounded up. A custom
    * algorithm may take longer.
    */
   private static int micros(RuleStack stack) {

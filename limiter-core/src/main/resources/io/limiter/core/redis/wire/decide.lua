@@ -21,7 +21,7 @@
 --               Redis would format a number for every command
 -- ARGV[2n + 1]  only to record units that another store took: their age in microseconds, as text. To take units in
 --               advance (LEASE): the negative time in which they may be spent. A unit is stamped with the end of that
---               time, so that it counts until a whole window after it was spent (docs/leases.md)
+--               time, so that it counts until a whole window after it was spent (docs/internals/leases.md)
 --
 -- A value is a head and the units of the log. It is big-endian; d is a double. Times are microseconds. Every number is
 -- below 2^53. Lua never formats a time, because it would lose digits.
