@@ -43,6 +43,19 @@ class DemoCallersTest {
     assertDenied(me(BOB), "\"3-per-10s\";r=0;");
   }
 
+  /** Filters of the application may change a body; those of the limiter's modules do not. */
+  @Test
+  void aDenialIsWrittenDirectlyAlsoWhereOtherModulesHaveFilters() {
+    try (RecordedLog log = RecordedLog.ofDebug("io.limiter.micronaut.http.DirectDenials")) {
+      for (int i = 0; i < 4; i++) {
+        me(ANN);
+      }
+      assertThat(log.messages())
+          .singleElement()
+          .isEqualTo("Filters for whose requests the JSON mapper writes denials: []");
+    }
+  }
+
   @Test
   void onlyWithoutSecurityAStartWarnsThatUsersAreUnknown() {
     try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.diagnostics.UserWarnings")) {

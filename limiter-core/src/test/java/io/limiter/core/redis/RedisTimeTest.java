@@ -50,8 +50,8 @@ import org.junit.jupiter.api.TestInstance;
  * How long each script occupies Redis, by Redis' own account, in the most expensive cases: full
  * logs, the largest cost, the most rules, and logs that were written under other counts or long
  * ago. The least of some runs counts, since a busy machine only ever adds time. It is compared with
- * the floor of the machine: a fixed script that is run in turn with the others. docs/internals/redis-state.md
- * has the ranges.
+ * the floor of the machine: a fixed script that is run in turn with the others.
+ * docs/internals/redis-state.md has the ranges.
  */
 @Tag("matrix")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

@@ -34,6 +34,11 @@ public final class RecordedLog implements AutoCloseable {
     return of(name.getName());
   }
 
+  /** All messages but traces. */
+  public static RecordedLog ofDebug(String name) {
+    return new RecordedLog(name, Level.DEBUG);
+  }
+
   /** Messages at INFO or worse. */
   public static RecordedLog ofInfo(String name) {
     return new RecordedLog(name, Level.INFO);

@@ -174,7 +174,7 @@ final class DirectDenials implements DenialResponder, ApplicationEventListener<S
         beans.getBeansOfType(RouteBuilder.class).stream()
             .flatMap(routes -> routes.getErrorRoutes().stream())
             .toList(),
-        ResponseFilters.of(beans, server),
+        ReceivingFilter.of(beans, server),
         handler.directBody().map(this::own));
   }
 
@@ -222,7 +222,7 @@ final class DirectDenials implements DenialResponder, ApplicationEventListener<S
   private record Application(
       Set<Class<?>> ours,
       List<ErrorRoute> errors,
-      List<ResponseFilters> filters,
+      List<ReceivingFilter> filters,
       Optional<OwnBody> body) {
 
     /** Whether it is to receive the exception. */
@@ -251,7 +251,7 @@ final class DirectDenials implements DenialResponder, ApplicationEventListener<S
 
     /** Whether a filter receives the response, and so may look at the object that is its body. */
     boolean receives(HttpRequest<?> request) {
-      for (ResponseFilters filter : filters) {
+      for (ReceivingFilter filter : filters) {
         if (filter.receive(request)) {
           return true;
         }
@@ -286,11 +286,11 @@ final class DirectDenials implements DenialResponder, ApplicationEventListener<S
   }
 
   /**
-   * Filters of the application that receive responses.
+   * A filter of the application that receives responses.
    *
-   * @param patterns of the paths for whose requests they do; none for all
+   * @param patterns of the paths for whose requests it does; none for all
    */
-  private record ResponseFilters(List<String> patterns) {
+  private record ReceivingFilter(String name, List<String> patterns) {
 
     /** Packages of Micronaut whose filters do not look at bodies, unlike those of its views. */
     private static final List<String> HEADERS_ONLY =
@@ -302,13 +302,15 @@ final class DirectDenials implements DenialResponder, ApplicationEventListener<S
             "io.micronaut.tracing.",
             "io.micronaut.configuration.metrics.",
             "io.micronaut.management.",
-            "io.limiter.micronaut.metrics.");
+            "io.limiter.idempotency.",
+            "io.limiter.micronaut.metrics.",
+            "io.limiter.overload.");
 
-    static List<ResponseFilters> of(BeanContext beans, HttpServerConfiguration server) {
-      List<ResponseFilters> all = new ArrayList<>();
+    static List<ReceivingFilter> of(BeanContext beans, HttpServerConfiguration server) {
+      List<ReceivingFilter> all = new ArrayList<>();
       for (BeanDefinition<?> filter : beans.getBeanDefinitions(HttpFilter.class)) {
         if (isForeign(filter)) {
-          all.add(new ResponseFilters(List.of()));
+          all.add(new ReceivingFilter(filter.getName(), List.of()));
         }
       }
       for (BeanDefinition<?> filter :
@@ -321,10 +323,12 @@ final class DirectDenials implements DenialResponder, ApplicationEventListener<S
                   .filter(style -> style != FilterPatternStyle.ANT)
                   .isEmpty();
           all.add(
-              new ResponseFilters(
+              new ReceivingFilter(
+                  filter.getName(),
                   bare && ant ? List.of(filter.stringValues(ServerFilter.class)) : List.of()));
         }
       }
+      LOG.debug("Filters for whose requests the JSON mapper writes denials: {}", all);
       return all;
     }
 

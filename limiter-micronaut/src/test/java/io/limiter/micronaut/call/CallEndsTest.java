@@ -27,7 +27,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * How a call ends: the table of docs/internals/architecture.md, and all sequences of what may be observed.
+ * How a call ends: the table of docs/internals/architecture.md, and all sequences of what may be
+ * observed.
  */
 class CallEndsTest {
 

@@ -98,8 +98,8 @@ public final class EncodedStack {
   }
 
   /**
-   * By the measurements in docs/internals/redis-state.md and docs/internals/benchmarks.md, rounded up. A custom
-   * algorithm may take longer.
+   * By the measurements in docs/internals/redis-state.md and docs/internals/benchmarks.md, rounded
+   * up. A custom algorithm may take longer.
    */
   private static int micros(RuleStack stack) {
     int micros = stack.ban().isPresent() ? 6 : 4;
