@@ -402,6 +402,18 @@ final class IdempotencyFilter
     if (digest == TOO_LARGE || found.differsFrom(digest)) {
       return different(request, call);
     }
+    if (found.kind() == Found.Kind.UNREAD) {
+      return onThread(
+          request,
+          call,
+          submissions.look(call.request().withBody(digest)),
+          read ->
+              switch (read.kind()) {
+                case DIFFERENT -> different(request, call);
+                case ANSWERED, DONE -> repeat(request, call, read, digest);
+                default -> inUse(request, call); // the answer has expired meanwhile
+              });
+    }
     if (found.kind() == Found.Kind.ANSWERED) {
       Optional<StoredAnswer> stored =
           submissions.open(call.request().key(), found.answer()).flatMap(StoredAnswer::read);

@@ -86,6 +86,7 @@ final class RedisSubmissions implements SubmissionStore {
       case 'X' -> Found.of(Found.Kind.DIFFERENT);
       case 'R' -> found(Found.Kind.RUNNING, reply);
       case 'A' -> found(Found.Kind.ANSWERED, reply);
+      case 'L' -> found(Found.Kind.UNREAD, reply);
       case 'D' -> found(Found.Kind.DONE, reply);
       default -> throw strange(reply);
     };

@@ -23,6 +23,7 @@ import io.limiter.idempotency.Entry.Kept;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
@@ -111,6 +112,27 @@ class RedisSubmissionsTest implements SubmissionStoreContract {
     assertThat(redis().get(name)).isEqualTo(value("\1A", '1', HEAD, BODY, "first"));
   }
 
+  /** What differs (422) reads no more than a short answer, however long that is which is kept. */
+  @ParameterizedTest
+  @CsvSource({"0, ANSWERED", "4096, ANSWERED", "4097, UNREAD", "262144, UNREAD"})
+  void aLongAnswerIsReadWithTheFingerprintOfItsBody(int length, Found.Kind withoutBody) {
+    SubmissionStore large = new RedisSubmissions(scripts, 1 << 20);
+    String text = "x".repeat(length);
+    claim(by('1'));
+    join(large.end(by('1').withBody(BODY), answer(text), HOUR));
+
+    for (Found found : List.of(claim(by('2')), join(store.look(by('2'))))) {
+      assertThat(found.kind()).isEqualTo(withoutBody);
+      assertThat(found.answer()).hasSize(withoutBody == Found.Kind.ANSWERED ? length : 0);
+      assertThat(found.differsFrom(OTHER)).isTrue();
+      assertThat(found.differsFrom(BODY)).isFalse();
+    }
+    assertThat(join(store.look(by('2').withBody(OTHER))).kind()).isEqualTo(Found.Kind.DIFFERENT);
+    Found read = join(store.look(by('2').withBody(BODY)));
+    assertThat(read.kind()).isEqualTo(Found.Kind.ANSWERED);
+    assertThat(read.answer()).asString(StandardCharsets.US_ASCII).isEqualTo(text);
+  }
+
   private static byte[] value(String state, char token, byte[] head, byte[] body, String answer) {
     ByteArrayOutputStream value = new ByteArrayOutputStream();
     value.writeBytes(state.getBytes(StandardCharsets.US_ASCII));
@@ -184,6 +206,7 @@ class RedisSubmissionsTest implements SubmissionStoreContract {
     "claim, 1111111111111111",
     "claim, 1111111111111111Q",
     "claim, 1111111111111111R",
+    "claim, 1111111111111111L",
     "claim, 1111111111111111A12345678123456781234567",
     "claim, 2222222222222222C",
     "claim, 2222222222222222A123456781234567812345678answer",
