@@ -38,6 +38,7 @@ import io.micronaut.http.body.CloseableByteBody;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.filter.ConditionalFilter;
+import io.micronaut.http.server.HttpServerConfiguration;
 import io.micronaut.http.server.annotation.PreMatching;
 import java.time.Duration;
 import java.util.Optional;
@@ -95,6 +96,7 @@ final class IdempotencyFilter
   private final Rejections rejections;
   private final CallerThreads threads;
   private final Optional<MessageBodyHandlerRegistry> writers;
+  private final HttpServerConfiguration server;
   private final RecentDenials denials = new RecentDenials(System::nanoTime);
   private final LogThrottle failures = new LogThrottle();
   private final LogThrottle unkept = new LogThrottle();
@@ -107,7 +109,8 @@ final class IdempotencyFilter
       HeadBinder head,
       Rejections rejections,
       CallerThreads threads,
-      Optional<MessageBodyHandlerRegistry> writers) {
+      Optional<MessageBodyHandlerRegistry> writers,
+      HttpServerConfiguration server) {
     this.routes = routes;
     this.settings = settings;
     this.submissions = submissions;
@@ -116,6 +119,7 @@ final class IdempotencyFilter
     this.rejections = rejections;
     this.threads = threads;
     this.writers = writers;
+    this.server = server;
   }
 
   @Override
@@ -500,6 +504,10 @@ final class IdempotencyFilter
   @ResponseFilter
   @Order(Ordered.HIGHEST_PRECEDENCE)
   void answered(HttpRequest<?> request, MutableHttpResponse<?> response) {
+    if (server.isDateHeader() && !response.getHeaders().contains(HttpHeaders.DATE)) {
+      // As the server does, but only for the responses of routes and handlers.
+      response.getHeaders().date(System.currentTimeMillis());
+    }
     KeyedRequest call = KeyedRequest.of(request).orElse(null);
     if (call == null) {
       return;
