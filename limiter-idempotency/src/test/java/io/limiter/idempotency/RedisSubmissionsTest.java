@@ -4,6 +4,7 @@ package io.limiter.idempotency;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
@@ -240,6 +241,43 @@ class RedisSubmissionsTest implements SubmissionStoreContract {
           .withMessage("Redis sent an unreadable reply to a script");
       assertThat(renewed[0]).as("the connection is out of step").isTrue();
     }
+  }
+
+  /** A claim of a second or two would end while the breaker is open. */
+  @Test
+  void renewalsAndEndsPassAnOpenBreaker() {
+    FakeRedis fake = new FakeRedis();
+    try (RedisStore other = new RedisStore(fake.source(() -> {}), SETTINGS)) {
+      SubmissionStore away = new RedisSubmissions(other.scripts(), 1);
+      for (int i = 0; i < 5; i++) {
+        CompletionStage<Found> asked = away.claim(by('1'), MINUTE);
+        fake.sent(i).completeExceptionally(new RedisException("Connection disconnected"));
+        assertFails(asked, FailureReason.DISCONNECTED);
+      }
+      assertFails(away.claim(by('1'), MINUTE), FailureReason.BREAKER_OPEN);
+      assertFails(away.look(by('1')), FailureReason.BREAKER_OPEN);
+
+      CompletionStage<Boolean> failing = away.renew(by('1'), MINUTE);
+      fake.sent(5).completeExceptionally(new RedisException("Connection disconnected"));
+      assertFails(failing, FailureReason.DISCONNECTED);
+      CompletionStage<Kept> end = away.end(by('1'), End.DONE, MINUTE);
+      assertFails(away.claim(by('2'), MINUTE), FailureReason.BREAKER_OPEN);
+      fake.sent(6).complete(TestRedis.bytes("1111111111111111K"));
+      assertThat(end).succeedsWithin(PATIENCE).isEqualTo(Kept.KEPT);
+
+      CompletionStage<Found> next = away.claim(by('2'), MINUTE);
+      fake.sent(7).complete(TestRedis.bytes("2222222222222222C"));
+      assertThat(next).as("closed by the answer").succeedsWithin(PATIENCE);
+    }
+  }
+
+  private static void assertFails(CompletionStage<?> asked, FailureReason reason) {
+    assertThat(asked)
+        .failsWithin(PATIENCE)
+        .withThrowableThat()
+        .havingCause()
+        .isInstanceOfSatisfying(
+            StoreException.class, failure -> assertThat(failure.reason()).isEqualTo(reason));
   }
 
   /** With a key secret a reader of Redis finds neither subject nor key in the names. */
