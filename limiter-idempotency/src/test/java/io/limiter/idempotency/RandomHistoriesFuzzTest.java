@@ -3,9 +3,15 @@ package io.limiter.idempotency;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lettuce.core.RedisURI;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
+import io.limiter.core.redis.RedisScripts.Script;
+import io.limiter.core.redis.RedisSettings;
+import io.limiter.core.redis.RedisStore;
+import io.limiter.core.redis.SharedConnection;
+import io.limiter.core.testing.RedisFixture;
 import io.limiter.core.testing.Seeds;
 import io.limiter.idempotency.Entry.Kept;
 import io.limiter.idempotency.Holding.Times;
@@ -19,6 +25,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
@@ -26,9 +33,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The whole of two processes, with timers, waiting repetitions and a store in memory, over a
- * network with faults: the promises of the package hold. {@link SubmissionModelTest} tries
+ * The whole of two processes, with timers, waiting repetitions and a store in memory or in Redis,
+ * over a network with faults: the promises of the package hold. {@link SubmissionModelTest} tries
  * everything, for fewer submissions; here histories are long.
+ *
+ * <p>A second run is a failure, unless the first process has crashed, or none of its renewals has
+ * reached the store within the time of a claim. Those are counted apart.
  */
 class RandomHistoriesFuzzTest {
 
@@ -38,31 +48,168 @@ class RandomHistoriesFuzzTest {
   private static final StateKey KEY = new StateKey("tag", "a.key");
   private static final int STEPS = 500;
 
-  /** Of all histories. */
-  private long runs;
-
   @Test
   void thePromisesHold() {
-    check(100_000);
+    check(100_000, Behind::memory);
   }
 
   @Tag("matrix")
   @Test
   void thePromisesHoldInAMillionSteps() {
-    check(1_000_000);
+    check(1_000_000, Behind::memory);
   }
 
-  private void check(long steps) {
-    long done =
-        Seeds.forEach(
-            steps,
-            seed -> {
-              History history = new History(seed);
-              long some = history.run();
-              runs += history.runs;
-              return some;
-            });
-    assertThat(runs).as("methods that have begun").isGreaterThan(done / 100);
+  @Test
+  void thePromisesHoldOverRedis() {
+    overRedis(20_000);
+  }
+
+  @Tag("matrix")
+  @Test
+  void thePromisesHoldInAMillionStepsOverRedis() {
+    overRedis(1_000_000);
+  }
+
+  /** What happened over Redis happens over memory, too. */
+  private static void overRedis(long steps) {
+    try (TimedRedis redis = new TimedRedis()) {
+      assertThat(check(steps, redis)).isEqualTo(check(steps, Behind::memory));
+    }
+  }
+
+  private static Figures check(long steps, Behind behind) {
+    Figures figures = new Figures();
+    long begin = System.nanoTime();
+    long done = Seeds.forEach(steps, seed -> new History(seed, behind, figures).run());
+    System.out.printf(
+        "%s steps over %s in %s s: %s%n",
+        done,
+        behind instanceof TimedRedis ? "Redis" : "memory",
+        Duration.ofNanos(System.nanoTime() - begin).toSeconds(),
+        figures);
+    assertThat(figures.runs).as("methods that have begun").isGreaterThan(done / 100);
+    assertThat(figures.doubleRuns).isZero();
+    if (done >= 10_000) {
+      assertThat(figures.afterCuts).as("second runs after longer cuts").isPositive();
+      assertThat(figures.afterCrashes).as("second runs after crashes").isPositive();
+    }
+    return figures;
+  }
+
+  /** Of all histories. */
+  private static final class Figures {
+    long runs;
+    long doubleRuns;
+    long afterCuts;
+    long afterCrashes;
+
+    @Override
+    public boolean equals(Object other) {
+      return other instanceof Figures && toString().equals(other.toString());
+    }
+
+    @Override
+    public int hashCode() {
+      return toString().hashCode();
+    }
+
+    @Override
+    public String toString() {
+      return "%s runs, %s double runs; apart: %s second runs after cuts longer than a claim, %s after crashes"
+          .formatted(runs, doubleRuns, afterCuts, afterCrashes);
+    }
+  }
+
+  /** Makes the store behind the network of a history, with the clock of that. */
+  @FunctionalInterface
+  private interface Behind {
+
+    SubmissionStore of(Timing clock);
+
+    static SubmissionStore memory(Timing clock) {
+      return new MemorySubmissions(10, 1_000, 1_000, clock::nanos);
+    }
+  }
+
+  /**
+   * Redis, whose clock cannot be set, but its expiry can. Times are longer there by {@link #SCALE},
+   * so that the time that a history really takes is less than the smallest step of its clock.
+   */
+  private static final class TimedRedis implements Behind, AutoCloseable {
+
+    private static final int SCALE = 100_000;
+    private static final long NANOS_OF_A_MILLI = 1_000_000 / SCALE;
+
+    private static final Script PASS = Script.load(RandomHistoriesFuzzTest.class, "pass.lua");
+
+    private final RedisStore limits;
+    private final byte[][] names;
+
+    TimedRedis() {
+      RedisSettings settings =
+          new RedisSettings(
+              "test-" + UUID.randomUUID().toString().substring(0, 8) + ":", Duration.ofSeconds(10));
+      SharedConnection shared =
+          SharedConnection.open(RedisURI.create(RedisFixture.uri()), settings);
+      SubmissionStoreContract.join(shared.firstAttempt());
+      limits = new RedisStore(shared, settings);
+      names =
+          new byte[][] {
+            limits.scripts().name(KEY), limits.scripts().name(new StateKey(KEY.tag(), "ib"))
+          };
+    }
+
+    @Override
+    public SubmissionStore of(Timing clock) {
+      SubmissionStore redis = new RedisSubmissions(limits.scripts(), 1L << 40);
+      long[] passed = {0};
+      Runnable pass =
+          () -> {
+            long millis = clock.nanos() / NANOS_OF_A_MILLI;
+            if (millis > passed[0]) {
+              byte[] arguments =
+                  Long.toString(millis - passed[0]).getBytes(StandardCharsets.US_ASCII);
+              SubmissionStoreContract.join(
+                  limits.scripts().run(PASS, names, new byte[][] {arguments}, reply -> reply));
+              passed[0] = millis;
+            }
+          };
+      return new SubmissionStore() {
+        @Override
+        public CompletionStage<Found> claim(Claim claim, Duration time) {
+          pass.run();
+          return redis.claim(claim, time.multipliedBy(SCALE));
+        }
+
+        @Override
+        public CompletionStage<Found> look(Claim claim) {
+          pass.run();
+          return redis.look(claim);
+        }
+
+        @Override
+        public CompletionStage<Boolean> renew(Claim claim, Duration time) {
+          pass.run();
+          return redis.renew(claim, time.multipliedBy(SCALE));
+        }
+
+        @Override
+        public CompletionStage<Kept> end(Claim claim, End end, Duration time) {
+          pass.run();
+          return redis.end(claim, end, time.multipliedBy(SCALE));
+        }
+
+        @Override
+        public CompletionStage<Void> forget(StateKey key) {
+          return redis.forget(key);
+        }
+      };
+    }
+
+    @Override
+    public void close() {
+      limits.close();
+    }
   }
 
   /** One claim, as somebody sees it who sees everything. */
@@ -93,17 +240,19 @@ class RandomHistoriesFuzzTest {
   private static final class History {
 
     private final long seed;
-    private long runs;
+    private final Figures figures;
     private final Random random;
     private final ManualTiming timing = new ManualTiming();
-    private final MemorySubmissions memory = new MemorySubmissions(10, 1_000, 1_000, timing::nanos);
+    private final SubmissionStore store;
     private final List<Seen> seen = new ArrayList<>();
     private final List<Call> calls = new ArrayList<>();
     private final Instance[] instances = new Instance[2];
 
-    History(long seed) {
+    History(long seed, Behind behind, Figures figures) {
       this.seed = seed;
+      this.figures = figures;
       this.random = new Random(seed);
+      this.store = behind.of(timing);
       instances[0] = new Instance();
       instances[1] = new Instance();
     }
@@ -121,7 +270,13 @@ class RandomHistoriesFuzzTest {
       }
       timing.pass(LONGEST_RUN.plus(RETAIN).plus(RETAIN));
       assertThat(timing.pending()).as("timers, seed %s", seed).isZero();
-      assertThat(memory.usage()).as("values, seed %s", seed).containsExactly(0, 0, 0);
+      Claim other = SubmissionStoreContract.by(KEY, 'x');
+      assertThat(SubmissionStoreContract.join(store.look(other)).kind())
+          .as("what is left, seed %s", seed)
+          .isEqualTo(Found.Kind.ABSENT);
+      if (store instanceof MemorySubmissions memory) {
+        assertThat(memory.usage()).as("values, seed %s", seed).containsExactly(0, 0, 0);
+      }
       for (Instance instance : instances) {
         assertThat(instance.submissions.pendingBytes()).as("seed %s", seed).isZero();
       }
@@ -168,16 +323,23 @@ class RandomHistoriesFuzzTest {
         return;
       }
       long now = timing.nanos();
-      runs++;
+      figures.runs++;
       call.seen.runs = true;
       call.seen.protectedUntil = call.seen.claimedAt + LONGEST_RUN.toNanos() + RETAIN.toNanos();
       for (Seen other : seen) {
         if (other != call.seen) {
           assertThat(other.storedUntil).as("a stored end, seed %s", seed).isLessThanOrEqualTo(now);
-          if (!other.crashed[0] && !other.isUnreached(now)) {
-            assertThat(other.protectedUntil)
-                .as("a second run, seed %s", seed)
-                .isLessThanOrEqualTo(now);
+          if (other.protectedUntil > now) {
+            if (other.crashed[0]) {
+              figures.afterCrashes++;
+            } else if (other.isUnreached(now)) {
+              figures.afterCuts++;
+            } else {
+              figures.doubleRuns++;
+              assertThat(other.protectedUntil)
+                  .as("a second run, seed %s", seed)
+                  .isLessThanOrEqualTo(now);
+            }
           }
         }
       }
@@ -256,7 +418,7 @@ class RandomHistoriesFuzzTest {
         claims.put(new String(claim.token(), StandardCharsets.ISO_8859_1), made);
         return this.<Found>send(
                 () -> {
-                  Found found = join(memory.claim(claim, time));
+                  Found found = SubmissionStoreContract.join(store.claim(claim, time));
                   made.extendedAt = timing.nanos();
                   return found;
                 })
@@ -269,7 +431,7 @@ class RandomHistoriesFuzzTest {
 
       @Override
       public CompletionStage<Found> look(Claim claim) {
-        return memory.look(claim);
+        return store.look(claim);
       }
 
       @Override
@@ -278,7 +440,7 @@ class RandomHistoriesFuzzTest {
         of.renewals++;
         return send(
             () -> {
-              boolean held = join(memory.renew(claim, time));
+              boolean held = SubmissionStoreContract.join(store.renew(claim, time));
               if (held) {
                 of.extendedAt = timing.nanos();
                 of.renewals = 0;
@@ -296,7 +458,7 @@ class RandomHistoriesFuzzTest {
         }
         return send(
             () -> {
-              Kept kept = join(memory.end(claim, end, time));
+              Kept kept = SubmissionStoreContract.join(store.end(claim, end, time));
               if (kept != Kept.LOST && !of.isAnswered) { // an answer is final
                 of.storedUntil = end.isKept() ? timing.nanos() + RETAIN.toNanos() : 0;
                 of.isAnswered = end.kind() == End.Kind.ANSWER && kept == Kept.KEPT;
@@ -311,7 +473,7 @@ class RandomHistoriesFuzzTest {
 
       @Override
       public CompletionStage<Void> forget(StateKey key) {
-        return memory.forget(key);
+        return store.forget(key);
       }
 
       /** Runs a command in the store, or not, now or later, with or without a reply. */
@@ -351,10 +513,6 @@ class RandomHistoriesFuzzTest {
           default -> reply.complete(command.get());
         }
         return reply;
-      }
-
-      private <T> T join(CompletionStage<T> done) {
-        return done.toCompletableFuture().join();
       }
     }
   }
