@@ -88,6 +88,9 @@ final class IdempotencyFilter
   /** The longest body of a request that is held while the request waits, in bytes. */
   private static final int MAX_HELD = 2_048;
 
+  /** For how long it is. */
+  private static final Duration MOMENT = Duration.ofMillis(100);
+
   private final IdempotentRoutes routes;
   private final IdempotencyConfiguration settings;
   private final SubmissionService submissions;
@@ -279,20 +282,32 @@ final class IdempotencyFilter
   }
 
   /**
-   * Waits for the end of another request. What the server has read of a longer body would be held
-   * meanwhile, so that is read and dropped before; such a request does not run if the key is free
-   * afterwards.
+   * Waits for the end of another request: a short body is held for a moment, in which a request
+   * that has just failed frees its key.
    */
   private CompletionStage<Optional<MutableHttpResponse<?>>> await(
       HttpRequest<?> request, KeyedRequest call, Found running) {
     long length = received(request).byteBody().expectedLength().orElse(Long.MAX_VALUE);
-    if (length <= MAX_HELD) {
-      return onThread(
-          request,
-          call,
-          submissions.claim(call.request(), call.terms().maxWait()),
-          attempt -> found(request, call, attempt));
-    }
+    Duration longest = call.terms().maxWait();
+    boolean isHeld = length == 0 || longest.compareTo(MOMENT) <= 0;
+    return length > MAX_HELD
+        ? awaitWithoutBody(request, call, running)
+        : onThread(
+            request,
+            call,
+            submissions.claim(call.request(), isHeld ? longest : MOMENT),
+            attempt ->
+                attempt.found().kind() == Found.Kind.RUNNING && !isHeld
+                    ? awaitWithoutBody(request, call, attempt.found())
+                    : found(request, call, attempt));
+  }
+
+  /**
+   * What the server has read of a body would be held, in whole buffers of up to 64 KiB, so that is
+   * read and dropped before. Such a request does not run if the key is free afterwards.
+   */
+  private CompletionStage<Optional<MutableHttpResponse<?>>> awaitWithoutBody(
+      HttpRequest<?> request, KeyedRequest call, Found running) {
     return digest(request, call, false)
         .thenCompose(
             digest ->
