@@ -28,6 +28,7 @@ import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -38,7 +39,8 @@ import org.junit.jupiter.api.Test;
  * everything, for fewer submissions; here histories are long.
  *
  * <p>A second run is a failure, unless the first process has crashed, or none of its renewals has
- * reached the store within the time of a claim. Those are counted apart.
+ * reached the store within the time of a claim, since the network was cut or the process was paused
+ * meanwhile. Those are counted apart.
  */
 class RandomHistoriesFuzzTest {
 
@@ -91,6 +93,7 @@ class RandomHistoriesFuzzTest {
     assertThat(figures.doubleRuns).isZero();
     if (done >= 10_000) {
       assertThat(figures.afterCuts).as("second runs after longer cuts").isPositive();
+      assertThat(figures.afterPauses).as("second runs after longer pauses").isPositive();
       assertThat(figures.afterCrashes).as("second runs after crashes").isPositive();
     }
     return figures;
@@ -101,6 +104,7 @@ class RandomHistoriesFuzzTest {
     long runs;
     long doubleRuns;
     long afterCuts;
+    long afterPauses;
     long afterCrashes;
 
     @Override
@@ -115,8 +119,8 @@ class RandomHistoriesFuzzTest {
 
     @Override
     public String toString() {
-      return "%s runs, %s double runs; apart: %s second runs after cuts longer than a claim, %s after crashes"
-          .formatted(runs, doubleRuns, afterCuts, afterCrashes);
+      return "%s runs, %s double runs; apart: second runs after %s cuts and %s pauses longer than a claim, and %s crashes"
+          .formatted(runs, doubleRuns, afterCuts, afterPauses, afterCrashes);
     }
   }
 
@@ -216,6 +220,7 @@ class RandomHistoriesFuzzTest {
   private static final class Seen {
     final long claimedAt;
     final boolean[] crashed;
+    final long[] longPauseUntil;
 
     /** When it was extended last, and the renewals that were sent since. */
     long extendedAt;
@@ -226,9 +231,15 @@ class RandomHistoriesFuzzTest {
     long storedUntil;
     boolean isAnswered;
 
-    Seen(long claimedAt, boolean[] crashed) {
+    Seen(long claimedAt, boolean[] crashed, long[] longPauseUntil) {
       this.claimedAt = claimedAt;
       this.crashed = crashed;
+      this.longPauseUntil = longPauseUntil;
+    }
+
+    /** Its process was paused since its claim was extended last, which was too long ago. */
+    boolean isAfterPause(long now) {
+      return now - extendedAt >= CLAIM.toNanos() && longPauseUntil[0] > extendedAt;
     }
 
     /** One that fails is sent again each second, so these have all failed. */
@@ -286,9 +297,15 @@ class RandomHistoriesFuzzTest {
     private void step() {
       int choice = random.nextInt(100);
       if (choice < 30) {
-        instances[random.nextInt(2)].request();
+        Instance instance = instances[random.nextInt(2)];
+        if (!instance.isPaused()) {
+          instance.request();
+        }
       } else if (choice < 60 && !calls.isEmpty()) {
         Call call = calls.get(random.nextInt(calls.size()));
+        if (call.instance.isPaused()) {
+          return;
+        }
         if (call.seen.runs) {
           if (random.nextInt(4) == 0) {
             end(call);
@@ -306,10 +323,11 @@ class RandomHistoriesFuzzTest {
         crash(random.nextInt(2));
       } else if (choice > 95) {
         long until = timing.nanos() + Duration.ofSeconds(random.nextInt(90)).toNanos();
-        if (random.nextBoolean()) {
-          instances[random.nextInt(2)].endsRefusedUntil = until; // such as large ones
-        } else {
-          instances[random.nextInt(2)].awayUntil = until;
+        Instance instance = instances[random.nextInt(2)];
+        switch (random.nextInt(3)) {
+          case 0 -> instance.endsRefusedUntil = until; // such as large ones
+          case 1 -> instance.awayUntil = until;
+          default -> instance.pause(until);
         }
       } else {
         int[] millis = {1, 50, 1_000, 10_000, 31_000};
@@ -334,6 +352,8 @@ class RandomHistoriesFuzzTest {
               figures.afterCrashes++;
             } else if (other.isUnreached(now)) {
               figures.afterCuts++;
+            } else if (other.isAfterPause(now)) {
+              figures.afterPauses++;
             } else {
               figures.doubleRuns++;
               assertThat(other.protectedUntil)
@@ -370,23 +390,56 @@ class RandomHistoriesFuzzTest {
     }
 
     /** A process, and its network. */
-    private final class Instance implements SubmissionStore {
+    private final class Instance implements SubmissionStore, Timing {
 
       final boolean[] crashed = {false};
+      final long[] longPauseUntil = {0};
       final Submissions submissions =
           new Submissions(
               this,
-              timing,
+              this,
               new RandomBytes(Claim.TOKEN_BYTES, random::nextBytes, Runnable::run, () -> 1_000_000),
               1_000,
               (route, outcome) -> {});
       private long endsRefusedUntil;
       private long awayUntil;
+      private long pausedUntil;
       private final Waiting waiting =
-          new Waiting((request, mayBeLocal) -> submissions.claim(request), timing, 5, 5);
+          new Waiting((request, mayBeLocal) -> submissions.claim(request), this, 5, 5);
 
       /** By the token of the claim. */
       private final Map<String, Seen> claims = new HashMap<>();
+
+      boolean isPaused() {
+        return timing.nanos() < pausedUntil;
+      }
+
+      /** Around a shorter pause than a third of a claim, at least ten renewals are sent in time. */
+      void pause(long until) {
+        pausedUntil = Math.max(pausedUntil, until);
+        if (until - timing.nanos() >= CLAIM.toNanos() / 3) {
+          longPauseUntil[0] = until;
+        }
+      }
+
+      @Override
+      public long nanos() {
+        return timing.nanos();
+      }
+
+      @Override
+      public Future<?> schedule(Runnable task, long nanos) {
+        return timing.schedule(() -> awake(task), nanos);
+      }
+
+      /** Runs what is due in the process, or once it is not paused any more. */
+      private void awake(Runnable task) {
+        if (isPaused()) {
+          timing.schedule(() -> awake(task), pausedUntil - timing.nanos());
+        } else {
+          task.run();
+        }
+      }
 
       void request() {
         Request request =
@@ -413,7 +466,7 @@ class RandomHistoriesFuzzTest {
 
       @Override
       public CompletionStage<Found> claim(Claim claim, Duration time) {
-        Seen made = new Seen(timing.nanos(), crashed);
+        Seen made = new Seen(timing.nanos(), crashed, longPauseUntil);
         seen.add(made);
         claims.put(new String(claim.token(), StandardCharsets.ISO_8859_1), made);
         return this.<Found>send(
@@ -507,7 +560,7 @@ class RandomHistoriesFuzzTest {
               timing.schedule(
                   () -> {
                     T found = command.get();
-                    timing.schedule(() -> reply.complete(found), slow);
+                    schedule(() -> reply.complete(found), slow);
                   },
                   slow);
           default -> reply.complete(command.get());
