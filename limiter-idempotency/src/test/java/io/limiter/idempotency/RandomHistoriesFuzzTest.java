@@ -119,7 +119,7 @@ class RandomHistoriesFuzzTest {
 
     @Override
     public String toString() {
-      return "%s runs, %s double runs; apart: second runs after %s cuts and %s pauses longer than a claim, and %s crashes"
+      return "%s runs, %s double runs; apart: %s second runs after cuts and %s after pauses longer than a claim, %s after crashes"
           .formatted(runs, doubleRuns, afterCuts, afterPauses, afterCrashes);
     }
   }
@@ -344,25 +344,33 @@ class RandomHistoriesFuzzTest {
       figures.runs++;
       call.seen.runs = true;
       call.seen.protectedUntil = call.seen.claimedAt + LONGEST_RUN.toNanos() + RETAIN.toNanos();
+      boolean isAfterCrash = false;
+      boolean isAfterCut = false;
+      boolean isAfterPause = false;
       for (Seen other : seen) {
-        if (other != call.seen) {
-          assertThat(other.storedUntil).as("a stored end, seed %s", seed).isLessThanOrEqualTo(now);
-          if (other.protectedUntil > now) {
-            if (other.crashed[0]) {
-              figures.afterCrashes++;
-            } else if (other.isUnreached(now)) {
-              figures.afterCuts++;
-            } else if (other.isAfterPause(now)) {
-              figures.afterPauses++;
-            } else {
-              figures.doubleRuns++;
-              assertThat(other.protectedUntil)
-                  .as("a second run, seed %s", seed)
-                  .isLessThanOrEqualTo(now);
-            }
-          }
+        if (other == call.seen) {
+          continue;
+        }
+        assertThat(other.storedUntil).as("a stored end, seed %s", seed).isLessThanOrEqualTo(now);
+        if (other.protectedUntil <= now) {
+          continue;
+        }
+        if (other.crashed[0]) {
+          isAfterCrash = true;
+        } else if (other.isUnreached(now)) {
+          isAfterCut = true;
+        } else if (other.isAfterPause(now)) {
+          isAfterPause = true;
+        } else {
+          figures.doubleRuns++;
+          assertThat(other.protectedUntil)
+              .as("a second run, seed %s", seed)
+              .isLessThanOrEqualTo(now);
         }
       }
+      figures.afterCrashes += isAfterCrash ? 1 : 0;
+      figures.afterCuts += isAfterCut ? 1 : 0;
+      figures.afterPauses += isAfterPause ? 1 : 0;
     }
 
     private void end(Call call) {
