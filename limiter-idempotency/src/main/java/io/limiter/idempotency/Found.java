@@ -27,6 +27,8 @@ record Found(Kind kind, byte[] body, byte[] answer, Duration left) {
     DIFFERENT,
     /** Repeat the answer. */
     ANSWERED,
+    /** Look again with the fingerprint of the body: the answer is long, and not read before. */
+    UNREAD,
     /** Nothing: it has run, and its result cannot be repeated (409). */
     DONE
   }

@@ -38,6 +38,7 @@ import io.micronaut.http.body.CloseableByteBody;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.filter.ConditionalFilter;
+import io.micronaut.http.server.HttpServerConfiguration;
 import io.micronaut.http.server.annotation.PreMatching;
 import java.time.Duration;
 import java.util.Optional;
@@ -87,6 +88,9 @@ final class IdempotencyFilter
   /** The longest body of a request that is held while the request waits, in bytes. */
   private static final int MAX_HELD = 2_048;
 
+  /** For how long it is. */
+  private static final Duration MOMENT = Duration.ofMillis(100);
+
   private final IdempotentRoutes routes;
   private final IdempotencyConfiguration settings;
   private final SubmissionService submissions;
@@ -95,6 +99,7 @@ final class IdempotencyFilter
   private final Rejections rejections;
   private final CallerThreads threads;
   private final Optional<MessageBodyHandlerRegistry> writers;
+  private final HttpServerConfiguration server;
   private final RecentDenials denials = new RecentDenials(System::nanoTime);
   private final LogThrottle failures = new LogThrottle();
   private final LogThrottle unkept = new LogThrottle();
@@ -107,7 +112,8 @@ final class IdempotencyFilter
       HeadBinder head,
       Rejections rejections,
       CallerThreads threads,
-      Optional<MessageBodyHandlerRegistry> writers) {
+      Optional<MessageBodyHandlerRegistry> writers,
+      HttpServerConfiguration server) {
     this.routes = routes;
     this.settings = settings;
     this.submissions = submissions;
@@ -116,6 +122,7 @@ final class IdempotencyFilter
     this.rejections = rejections;
     this.threads = threads;
     this.writers = writers;
+    this.server = server;
   }
 
   @Override
@@ -275,20 +282,32 @@ final class IdempotencyFilter
   }
 
   /**
-   * Waits for the end of another request. What the server has read of a longer body would be held
-   * meanwhile, so that is read and dropped before; such a request does not run if the key is free
-   * afterwards.
+   * Waits for the end of another request: a short body is held for a moment, in which a request
+   * that has just failed frees its key.
    */
   private CompletionStage<Optional<MutableHttpResponse<?>>> await(
       HttpRequest<?> request, KeyedRequest call, Found running) {
     long length = received(request).byteBody().expectedLength().orElse(Long.MAX_VALUE);
-    if (length <= MAX_HELD) {
-      return onThread(
-          request,
-          call,
-          submissions.claim(call.request(), call.terms().maxWait()),
-          attempt -> found(request, call, attempt));
-    }
+    Duration longest = call.terms().maxWait();
+    boolean isHeld = length == 0 || longest.compareTo(MOMENT) <= 0;
+    return length > MAX_HELD
+        ? awaitWithoutBody(request, call, running)
+        : onThread(
+            request,
+            call,
+            submissions.claim(call.request(), isHeld ? longest : MOMENT),
+            attempt ->
+                attempt.found().kind() == Found.Kind.RUNNING && !isHeld
+                    ? awaitWithoutBody(request, call, attempt.found())
+                    : found(request, call, attempt));
+  }
+
+  /**
+   * What the server has read of a body would be held, in whole buffers of up to 64 KiB, so that is
+   * read and dropped before. Such a request does not run if the key is free afterwards.
+   */
+  private CompletionStage<Optional<MutableHttpResponse<?>>> awaitWithoutBody(
+      HttpRequest<?> request, KeyedRequest call, Found running) {
     return digest(request, call, false)
         .thenCompose(
             digest ->
@@ -402,6 +421,18 @@ final class IdempotencyFilter
     if (digest == TOO_LARGE || found.differsFrom(digest)) {
       return different(request, call);
     }
+    if (found.kind() == Found.Kind.UNREAD) {
+      return onThread(
+          request,
+          call,
+          submissions.look(call.request().withBody(digest)),
+          read ->
+              switch (read.kind()) {
+                case DIFFERENT -> different(request, call);
+                case ANSWERED, DONE -> repeat(request, call, read, digest);
+                default -> inUse(request, call); // the answer has expired meanwhile
+              });
+    }
     if (found.kind() == Found.Kind.ANSWERED) {
       Optional<StoredAnswer> stored =
           submissions.open(call.request().key(), found.answer()).flatMap(StoredAnswer::read);
@@ -488,6 +519,10 @@ final class IdempotencyFilter
   @ResponseFilter
   @Order(Ordered.HIGHEST_PRECEDENCE)
   void answered(HttpRequest<?> request, MutableHttpResponse<?> response) {
+    if (server.isDateHeader() && !response.getHeaders().contains(HttpHeaders.DATE)) {
+      // As the server does, but only for the responses of routes and handlers.
+      response.getHeaders().date(System.currentTimeMillis());
+    }
     KeyedRequest call = KeyedRequest.of(request).orElse(null);
     if (call == null) {
       return;

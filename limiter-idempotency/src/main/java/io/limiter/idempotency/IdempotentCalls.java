@@ -294,7 +294,7 @@ public final class IdempotentCalls {
           report(Result.DONE);
           yield CompletableFuture.failedFuture(new ResultUnavailableException(scope, null));
         }
-        case RUNNING, CLAIMED, ABSENT -> {
+        case RUNNING, CLAIMED, ABSENT, UNREAD -> {
           report(Result.RUNNING);
           yield CompletableFuture.failedFuture(new KeyInUseException(scope));
         }

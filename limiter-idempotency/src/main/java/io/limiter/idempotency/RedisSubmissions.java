@@ -12,7 +12,8 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * Keeps submissions in Redis, one value for each. Each command is one script within the deadline of
- * all policies, and is never repeated here.
+ * all policies, and is never repeated here. While the breaker is open, nothing is claimed; renewals
+ * and ends are sent all the same, since a claim lives for a short time.
  */
 final class RedisSubmissions implements SubmissionStore {
 
@@ -86,6 +87,7 @@ final class RedisSubmissions implements SubmissionStore {
       case 'X' -> Found.of(Found.Kind.DIFFERENT);
       case 'R' -> found(Found.Kind.RUNNING, reply);
       case 'A' -> found(Found.Kind.ANSWERED, reply);
+      case 'L' -> found(Found.Kind.UNREAD, reply);
       case 'D' -> found(Found.Kind.DONE, reply);
       default -> throw strange(reply);
     };
@@ -110,7 +112,7 @@ final class RedisSubmissions implements SubmissionStore {
 
   @Override
   public CompletionStage<Boolean> renew(Claim claim, Duration time) {
-    return redis.run(
+    return redis.runPastBreaker(
         RENEW,
         keys(claim.key()),
         new byte[][] {claim.token(), millis(time), body(claim)},
@@ -133,7 +135,7 @@ final class RedisSubmissions implements SubmissionStore {
           }
     };
     StateKey bucket = new StateKey(claim.key().tag(), "ib");
-    return redis.run(
+    return redis.runPastBreaker(
         END,
         new byte[][] {redis.name(claim.key()), redis.name(bucket)},
         new byte[][] {

@@ -81,7 +81,12 @@ final class Submissions {
    * @param route the name under which its end is reported
    */
   @SuppressWarnings("ArrayRecordComponent") // compared by identity, if at all
-  record Request(StateKey key, byte[] head, byte[] body, Times times, String route) {}
+  record Request(StateKey key, byte[] head, byte[] body, Times times, String route) {
+
+    Request withBody(byte[] fingerprint) {
+      return new Request(key, head, fingerprint, times, route);
+    }
+  }
 
   /**
    * What a request has found.

@@ -4,6 +4,7 @@ package io.limiter.idempotency;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
@@ -23,6 +24,7 @@ import io.limiter.idempotency.Entry.Kept;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
@@ -111,6 +113,27 @@ class RedisSubmissionsTest implements SubmissionStoreContract {
     assertThat(redis().get(name)).isEqualTo(value("\1A", '1', HEAD, BODY, "first"));
   }
 
+  /** What differs (422) reads no more than a short answer, however long that is which is kept. */
+  @ParameterizedTest
+  @CsvSource({"0, ANSWERED", "4096, ANSWERED", "4097, UNREAD", "262144, UNREAD"})
+  void aLongAnswerIsReadWithTheFingerprintOfItsBody(int length, Found.Kind withoutBody) {
+    SubmissionStore large = new RedisSubmissions(scripts, 1 << 20);
+    String text = "x".repeat(length);
+    claim(by('1'));
+    join(large.end(by('1').withBody(BODY), answer(text), HOUR));
+
+    for (Found found : List.of(claim(by('2')), join(store.look(by('2'))))) {
+      assertThat(found.kind()).isEqualTo(withoutBody);
+      assertThat(found.answer()).hasSize(withoutBody == Found.Kind.ANSWERED ? length : 0);
+      assertThat(found.differsFrom(OTHER)).isTrue();
+      assertThat(found.differsFrom(BODY)).isFalse();
+    }
+    assertThat(join(store.look(by('2').withBody(OTHER))).kind()).isEqualTo(Found.Kind.DIFFERENT);
+    Found read = join(store.look(by('2').withBody(BODY)));
+    assertThat(read.kind()).isEqualTo(Found.Kind.ANSWERED);
+    assertThat(read.answer()).asString(StandardCharsets.US_ASCII).isEqualTo(text);
+  }
+
   private static byte[] value(String state, char token, byte[] head, byte[] body, String answer) {
     ByteArrayOutputStream value = new ByteArrayOutputStream();
     value.writeBytes(state.getBytes(StandardCharsets.US_ASCII));
@@ -184,6 +207,7 @@ class RedisSubmissionsTest implements SubmissionStoreContract {
     "claim, 1111111111111111",
     "claim, 1111111111111111Q",
     "claim, 1111111111111111R",
+    "claim, 1111111111111111L",
     "claim, 1111111111111111A12345678123456781234567",
     "claim, 2222222222222222C",
     "claim, 2222222222222222A123456781234567812345678answer",
@@ -217,6 +241,43 @@ class RedisSubmissionsTest implements SubmissionStoreContract {
           .withMessage("Redis sent an unreadable reply to a script");
       assertThat(renewed[0]).as("the connection is out of step").isTrue();
     }
+  }
+
+  /** A claim of a second or two would end while the breaker is open. */
+  @Test
+  void renewalsAndEndsPassAnOpenBreaker() {
+    FakeRedis fake = new FakeRedis();
+    try (RedisStore other = new RedisStore(fake.source(() -> {}), SETTINGS)) {
+      SubmissionStore away = new RedisSubmissions(other.scripts(), 1);
+      for (int i = 0; i < 5; i++) {
+        CompletionStage<Found> asked = away.claim(by('1'), MINUTE);
+        fake.sent(i).completeExceptionally(new RedisException("Connection disconnected"));
+        assertFails(asked, FailureReason.DISCONNECTED);
+      }
+      assertFails(away.claim(by('1'), MINUTE), FailureReason.BREAKER_OPEN);
+      assertFails(away.look(by('1')), FailureReason.BREAKER_OPEN);
+
+      CompletionStage<Boolean> failing = away.renew(by('1'), MINUTE);
+      fake.sent(5).completeExceptionally(new RedisException("Connection disconnected"));
+      assertFails(failing, FailureReason.DISCONNECTED);
+      CompletionStage<Kept> end = away.end(by('1'), End.DONE, MINUTE);
+      assertFails(away.claim(by('2'), MINUTE), FailureReason.BREAKER_OPEN);
+      fake.sent(6).complete(TestRedis.bytes("1111111111111111K"));
+      assertThat(end).succeedsWithin(PATIENCE).isEqualTo(Kept.KEPT);
+
+      CompletionStage<Found> next = away.claim(by('2'), MINUTE);
+      fake.sent(7).complete(TestRedis.bytes("2222222222222222C"));
+      assertThat(next).as("closed by the answer").succeedsWithin(PATIENCE);
+    }
+  }
+
+  private static void assertFails(CompletionStage<?> asked, FailureReason reason) {
+    assertThat(asked)
+        .failsWithin(PATIENCE)
+        .withThrowableThat()
+        .havingCause()
+        .isInstanceOfSatisfying(
+            StoreException.class, failure -> assertThat(failure.reason()).isEqualTo(reason));
   }
 
   /** With a key secret a reader of Redis finds neither subject nor key in the names. */

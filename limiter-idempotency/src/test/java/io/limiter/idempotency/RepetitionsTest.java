@@ -2,6 +2,7 @@
 package io.limiter.idempotency;
 
 import static io.limiter.micronaut.testing.HttpService.field;
+import static java.time.format.DateTimeFormatter.RFC_1123_DATE_TIME;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -42,6 +43,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.net.Socket;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.charset.StandardCharsets;
+import java.time.ZonedDateTime;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -204,7 +206,8 @@ class RepetitionsTest {
           .header("Cache-Control", "no-store")
           .header("Vary", "Accept")
           .header("Vary", "Origin")
-          .header("ETag", "\"1\"");
+          .header("ETag", "\"1\"")
+          .header("Date", "Thu, 1 Jan 1970 00:00:00 GMT");
     }
 
     @Post("/outlives")
@@ -868,6 +871,13 @@ class RepetitionsTest {
           .as(name)
           .isNotEmpty()
           .isEqualTo(first.headers().allValues(name));
+    }
+    assertThat(field(first, "Date")).contains("1970");
+    for (var own :
+        List.of(again, post("fields", ""), server.post("/replay/fields", "", KEY, key))) {
+      assertThat(ZonedDateTime.parse(field(own, "Date"), RFC_1123_DATE_TIME))
+          .as("its own, with the status %s", own.statusCode())
+          .isAfter(ZonedDateTime.now().minusMinutes(10));
     }
     assertThat(runs().count).hasValue(1);
   }

@@ -15,6 +15,11 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.Status;
 import io.micronaut.http.server.types.files.StreamedFile;
+import io.reactivex.rxjava3.core.Completable;
+import io.reactivex.rxjava3.core.Flowable;
+import io.reactivex.rxjava3.core.Maybe;
+import io.reactivex.rxjava3.core.Observable;
+import io.reactivex.rxjava3.core.Single;
 import jakarta.inject.Singleton;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
@@ -27,6 +32,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -148,6 +154,48 @@ class ResultsTest {
       return mono();
     }
 
+    /** Longer than what is read before the bodies are compared. */
+    @Post("/long")
+    String text() {
+      return "run %s ".formatted(item().run()).repeat(10_000);
+    }
+
+    @Post("/rx-single")
+    Single<Item> rxSingle() {
+      return Single.fromCallable(this::item);
+    }
+
+    @Post("/rx-single-response")
+    Single<HttpResponse<Item>> rxSingleOfResponse() {
+      return Single.fromCallable(this::response);
+    }
+
+    @Post("/rx-maybe")
+    Maybe<Item> rxMaybe() {
+      return Maybe.fromCallable(this::item);
+    }
+
+    @Post("/rx-maybe-empty")
+    Maybe<Item> rxMaybeEmpty() {
+      return Maybe.fromAction(this::item);
+    }
+
+    @Post("/rx-completable")
+    Completable rxCompletable() {
+      return Completable.fromAction(this::item);
+    }
+
+    @Post("/rx-flowable-response")
+    Flowable<HttpResponse<Item>> rxFlowableOfResponses() {
+      return rxSingleOfResponse().toFlowable();
+    }
+
+    @Post("/rx-flowable-single")
+    @SingleResult
+    Flowable<Item> rxFlowableOfOne() {
+      return rxSingle().toFlowable();
+    }
+
     @Post("/unknown")
     HttpResponse<?> unknown() {
       return HttpResponse.ok(item());
@@ -174,6 +222,68 @@ class ResultsTest {
     @Post("/unknown-mono")
     Mono<HttpResponse<?>> unknownMono() {
       return Mono.fromSupplier(this::unknownStream);
+    }
+
+    // The types below hide a stream, which is found when the method has returned it.
+
+    @Post("/hidden-response-mono")
+    HttpResponse<?> hiddenMono() {
+      return HttpResponse.ok(mono());
+    }
+
+    @Post("/hidden-response-mono-throws")
+    HttpResponse<?> hiddenMonoFails() {
+      return HttpResponse.ok(monoFails());
+    }
+
+    @Post("/hidden-mono-flux")
+    Mono<Object> hiddenFlux() {
+      return Mono.fromSupplier(() -> Flux.just(item()));
+    }
+
+    @Post("/hidden-stage-flux")
+    CompletionStage<Object> hiddenFluxOfStage() {
+      return CompletableFuture.completedFuture(Flux.just(item()));
+    }
+
+    @Post("/hidden-optional-flux")
+    Optional<Object> hiddenFluxOfOptional() {
+      return Optional.of(Flux.just(item()));
+    }
+
+    @Post("/hidden-optional-stream")
+    Optional<Object> hiddenStreamOfOptional() {
+      return Optional.of(Stream.of(item()));
+    }
+
+    @Post("/hidden-flux")
+    Object hiddenFluxAlone() {
+      return Flux.just(item());
+    }
+
+    @Post("/hidden-rx-single")
+    Object hiddenSingle() {
+      return rxSingle();
+    }
+
+    @Post("/rx-single-throws")
+    Single<Item> rxSingleFails() {
+      return rxSingle().map(ResultsTest::failed);
+    }
+
+    @Post("/rx-maybe-throws")
+    Maybe<Item> rxMaybeFails() {
+      return rxMaybe().map(ResultsTest::failed);
+    }
+
+    @Post("/rx-completable-throws")
+    Completable rxCompletableFails() {
+      return rxSingleFails().ignoreElement();
+    }
+
+    @Post("/rx-flowable-response-throws")
+    Flowable<HttpResponse<Item>> rxFlowableFails() {
+      return rxSingleOfResponse().toFlowable().map(ResultsTest::failed);
     }
 
     @Post("/throws")
@@ -203,6 +313,10 @@ class ResultsTest {
       stage.cancel(false);
       return stage;
     }
+  }
+
+  private static <T> T failed(T item) {
+    throw new IllegalStateException("run " + item);
   }
 
   private IdempotentService server;
@@ -245,6 +359,14 @@ class ResultsTest {
         "mono-response",
         "flux-response",
         "single",
+        "long",
+        "rx-single",
+        "rx-single-response",
+        "rx-maybe",
+        "rx-maybe-empty",
+        "rx-completable",
+        "rx-flowable-response",
+        "rx-flowable-single",
         "unknown"
       })
   void aValueIsRepeatedByteForByte(String route) {
@@ -262,11 +384,30 @@ class ResultsTest {
   }
 
   @ParameterizedTest
+  @ValueSource(strings = {"value", "long"})
+  void anotherBodyIsRejectedWhateverWasKept(String route) {
+    String key = UUID.randomUUID().toString();
+    post(route, key);
+    var other = server.post("/results/" + route, "other", "Idempotency-Key", key);
+    assertThat(other.statusCode()).isEqualTo(422);
+    assertThat(other.body()).contains("idempotency_key_reused");
+    assertThat(server.bean(Runs.class).count).hasValue(1);
+  }
+
+  @ParameterizedTest
   @CsvSource({
     "unknown-stream, 200",
     "unknown-writable, 200",
     "unknown-file, 200",
     "unknown-mono, 200",
+    "hidden-response-mono, 200",
+    "hidden-response-mono-throws, 500",
+    "hidden-mono-flux, 200",
+    "hidden-stage-flux, 200",
+    "hidden-optional-flux, 200",
+    "hidden-optional-stream, 200",
+    "hidden-flux, 200",
+    "hidden-rx-single, 200",
     "cancelled, 500"
   })
   void whatCannotBeKeptDoesNotRunAgain(String route, int status) {
@@ -278,7 +419,17 @@ class ResultsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"throws", "stage-throws", "mono-throws", "object-mono-throws"})
+  @ValueSource(
+      strings = {
+        "throws",
+        "stage-throws",
+        "mono-throws",
+        "object-mono-throws",
+        "rx-single-throws",
+        "rx-maybe-throws",
+        "rx-completable-throws",
+        "rx-flowable-response-throws"
+      })
   void aFailureFreesTheKey(String route) {
     String key = UUID.randomUUID().toString();
     assertThat(post(route, key).statusCode()).isEqualTo(500);
@@ -305,6 +456,86 @@ class ResultsTest {
     @Idempotent
     Mono<HttpResponse<Flux<Item>>> route() {
       return Mono.empty();
+    }
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "mono-flux")
+  static class OfFluxInMono {
+    @Post
+    @Idempotent
+    Mono<Flux<Item>> route() {
+      return Mono.empty();
+    }
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "stage-flux")
+  static class OfFluxInStage {
+    @Post
+    @Idempotent
+    CompletionStage<Flux<Item>> route() {
+      return CompletableFuture.completedFuture(Flux.empty());
+    }
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "optional-flux")
+  static class OfFluxInOptional {
+    @Post
+    @Idempotent
+    Optional<Flux<Item>> route() {
+      return Optional.empty();
+    }
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "optional-stream")
+  static class OfStreamInOptional {
+    @Post
+    @Idempotent
+    Optional<Stream<Item>> route() {
+      return Optional.empty();
+    }
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "response-mono")
+  static class OfMonoInResponse {
+    @Post
+    @Idempotent
+    HttpResponse<Mono<Item>> route() {
+      return HttpResponse.ok();
+    }
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "flowable")
+  static class OfFlowable {
+    @Post
+    @Idempotent
+    Flowable<Item> route() {
+      return Flowable.empty();
+    }
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "observable")
+  static class OfObservable {
+    @Post
+    @Idempotent
+    Observable<Item> route() {
+      return Observable.empty();
+    }
+  }
+
+  @Controller("/refused")
+  @Requires(property = "spec.name", value = "single-flowable")
+  static class OfFlowableInSingle {
+    @Post
+    @Idempotent
+    Single<Flowable<Item>> route() {
+      return Single.just(Flowable.empty());
     }
   }
 
@@ -376,6 +607,14 @@ class ResultsTest {
           """
           flux             | ResultsTest$OfFlux.route(): it returns reactor.core.publisher.Flux<
           flux-in-response | a stream: return its items together
+          mono-flux        | ResultsTest$OfFluxInMono.route(): it returns reactor.core.publisher.Mono<reactor.core.publisher.Flux<
+          stage-flux       | a stream: return its items together
+          optional-flux    | a stream: return its items together
+          optional-stream  | which is produced while it is written and cannot be kept
+          response-mono    | a stream: return its items together
+          flowable         | it returns io.reactivex.rxjava3.core.Flowable<
+          observable       | a stream: return its items together
+          single-flowable  | a stream: return its items together
           writable         | which is produced while it is written and cannot be kept
           input            | which is produced while it is written and cannot be kept
           future           | which does not show when the method ends

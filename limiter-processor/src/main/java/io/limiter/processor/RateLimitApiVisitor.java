@@ -127,12 +127,13 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
         .flatMap(element -> element.getAnnotationValuesByName(RESPONSE).stream())
         .forEach(each -> each.stringValue(STATUS).ifPresent(documented::add));
     Map<String, String> reasons = plan.map(RateLimitApiVisitor::denials).orElseGet(TreeMap::new);
-    keys.ifPresent(known -> known.addReasons(reasons));
     boolean counted = plan.filter(limits -> !limits.charges().isEmpty()).isPresent();
+    Set<String> ofLimits = counted ? Set.copyOf(reasons.keySet()) : Set.of();
+    keys.ifPresent(known -> known.addReasons(reasons));
     reasons.forEach(
         (status, reason) -> {
           if (documented.add(status)) {
-            responses.add(response(status, reason, counted));
+            responses.add(response(status, reason, ofLimits.contains(status)));
           }
         });
     List<AnnotationValue<?>> extensions = new ArrayList<>(written(operation, EXTENSIONS));
@@ -333,6 +334,8 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
           retain.isEmpty()
               ? "The Idempotency-Key was used, or its first request still runs"
               : "The first request with the Idempotency-Key still runs, or its response was not kept");
+      add(reasons, "413", "The body of a request with an Idempotency-Key is too large");
+      add(reasons, "415", "The body of a request with an Idempotency-Key has parts");
       add(reasons, "422", "The Idempotency-Key was used for another request");
       add(reasons, "503", "The service cannot look for the Idempotency-Key now");
     }

@@ -176,7 +176,11 @@ class OpenApiTest {
             "description",
             "The request runs once for each key of a caller: a repetition receives the first response, which is kept for 48h, as annotated");
     Map<String, Object> responses = in(operation, "responses");
-    assertThat(responses).containsOnlyKeys("200", "400", "409", "422", "503");
+    assertThat(responses).containsOnlyKeys("200", "400", "409", "413", "415", "422", "503");
+    assertThat(in(responses, "413"))
+        .containsEntry("description", "The body of a request with an Idempotency-Key is too large");
+    assertThat(in(responses, "415"))
+        .containsEntry("description", "The body of a request with an Idempotency-Key has parts");
     assertThat(in(responses, "422"))
         .containsEntry("description", "The Idempotency-Key was used for another request")
         .doesNotContainKey("headers");
@@ -202,7 +206,9 @@ class OpenApiTest {
             "The request runs once for each key of a caller: a repetition is denied with 409 for 24h");
     assertThat((List<?>) operation.get("parameters")).hasSize(2);
     Map<String, Object> responses = in(operation, "responses");
-    assertThat(responses).containsOnlyKeys("200", "400", "409", "422", "429", "503");
+    assertThat(responses).containsOnlyKeys("200", "400", "409", "413", "415", "422", "429", "503");
+    assertThat(in(responses, "409")).as("also of limits").containsKey("headers");
+    assertThat(in(responses, "422")).as("before the limits").doesNotContainKey("headers");
     assertThat(in(responses, "409"))
         .containsEntry(
             "description",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis;
 
+import static java.util.Objects.requireNonNull;
+
 import io.limiter.core.StoreException;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
@@ -92,6 +94,22 @@ final class Breaker {
   @Nullable Period admit() {
     Period current = period.get();
     return current instanceof Open open && !open.takeProbe() ? null : current;
+  }
+
+  /**
+   * Admits a call that is sent even while the breaker is open. Its answer closes the breaker; its
+   * failure is not that of a probe.
+   */
+  Period pass() {
+    Period current = requireNonNull(period.get());
+    return !(current instanceof Open)
+        ? current
+        : new Period() {
+          @Override
+          public void answered() {
+            current.answered();
+          }
+        };
   }
 
   /** The exception for calls that are not admitted. */

@@ -79,14 +79,31 @@ public final class RedisScripts {
    */
   public <T> CompletionStage<T> run(
       Script script, byte[][] keys, byte[][] arguments, Function<byte[], T> read) {
-    return new ScriptCall<byte[]>(
-            nodes,
-            script.script,
-            ScriptOutputType.VALUE,
-            keys,
-            arguments,
-            ScriptCall.Time.of(settings.deadline(), settings))
-        .start()
+    return run(call(script, keys, arguments), keys, read);
+  }
+
+  /**
+   * Like {@link #run}, but sends the script also while the breaker is open: for calls that are few,
+   * wait between attempts, and must not be late, such as those that extend a time to live.
+   */
+  public <T> CompletionStage<T> runPastBreaker(
+      Script script, byte[][] keys, byte[][] arguments, Function<byte[], T> read) {
+    return run(call(script, keys, arguments).passBreaker(), keys, read);
+  }
+
+  private ScriptCall<byte[]> call(Script script, byte[][] keys, byte[][] arguments) {
+    return new ScriptCall<>(
+        nodes,
+        script.script,
+        ScriptOutputType.VALUE,
+        keys,
+        arguments,
+        ScriptCall.Time.of(settings.deadline(), settings));
+  }
+
+  private <T> CompletionStage<T> run(
+      ScriptCall<byte[]> call, byte[][] keys, Function<byte[], T> read) {
+    return call.start()
         .thenApply(
             reply -> {
               try {

@@ -64,6 +64,8 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
   /** What the script records; null if it decides. */
   private @Nullable PastCharge past;
 
+  private boolean passesBreaker;
+
   /** Whether the call may still share a command with others. */
   private boolean shares;
 
@@ -177,6 +179,12 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
     return false;
   }
 
+  /** Lets it pass an open breaker. */
+  ScriptCall<T> passBreaker() {
+    passesBreaker = true;
+    return this;
+  }
+
   /** Sends the script to the node that has its keys, unless its breaker is open. */
   ScriptCall<T> start() {
     ClusterSource cluster = nodes.cluster;
@@ -200,7 +208,7 @@ class ScriptCall<T> extends CompletableFuture<@Nullable T>
    * @throws StoreException if the breaker of the node is open, or it has no connection
    */
   private void send(ConnectionSource to, Breaker breaker, boolean asking) {
-    Breaker.Period admitted = breaker.admit();
+    Breaker.Period admitted = passesBreaker ? breaker.pass() : breaker.admit();
     if (admitted == null) {
       throw breaker.rejection();
     }

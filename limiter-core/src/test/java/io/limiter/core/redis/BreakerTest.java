@@ -163,6 +163,25 @@ class BreakerTest {
     assertThat(breaker.admit()).isNotNull();
   }
 
+  /** Those that must not be late: an answer closes it, and nothing else changes. */
+  @Test
+  void callsThatPassItCloseItByAnAnswerAlone() {
+    fail(5);
+    Period failing = breaker.pass();
+    failing.failed(TIMEOUT);
+    failing.undecided();
+    failing.unconnected(DISCONNECTED);
+    assertThat(breaker.admit()).as("no earlier probe").isNull();
+    advance(SECOND);
+    assertThat(breaker.admit()).as("nor a later one").isNotNull();
+    assertThat(breaker.admit()).isNull();
+
+    breaker.pass().answered();
+    Period closed = breaker.admit();
+    assertThat(closed).isNotNull().isSameAs(breaker.pass());
+    assertThat(breaker.isLost()).isFalse();
+  }
+
   @Test
   void callsBegunBeforeItOpenedDoNotCloseIt() {
     Period before = breaker.admit();

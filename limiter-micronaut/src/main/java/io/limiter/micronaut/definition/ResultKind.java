@@ -89,6 +89,7 @@ public enum ResultKind {
       Set.of(
           "java.io.File",
           "java.io.InputStream",
+          "java.util.stream.BaseStream",
           "io.micronaut.core.io.Writable",
           "io.micronaut.http.server.types.files.FileCustomizableResponseType");
 
