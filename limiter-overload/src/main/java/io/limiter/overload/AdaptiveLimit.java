@@ -375,9 +375,12 @@ public final class AdaptiveLimit implements InFlightLimit {
       return true;
     }
     if (isLate()) {
-      if (exact > from ? bounded <= SERVES_ABOVE : bounded >= QUEUES_BELOW) {
+      // Alone, since throughputs vary then. What more in flight brings is kept, and what fewer cost
+      // is restored.
+      boolean queues = bounded < QUEUES_BELOW;
+      if (exact > from == queues) {
         exact = from;
-      } else if (exact < from) {
+      } else if (queues) {
         exact = Math.sqrt(exact * from);
       }
       return true;
