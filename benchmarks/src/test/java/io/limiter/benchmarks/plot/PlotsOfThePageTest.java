@@ -264,7 +264,11 @@ class PlotsOfThePageTest {
                   .filter(plot -> plot.page().equals(name))
                   .map(plot -> plot.file() + ".svg")
                   .toList())
-          .allSatisfy(file -> assertThat(page).containsPattern("]\\((\\.\\./)?" + name + "/" + Pattern.quote(file) + "\\)"));
+          .allSatisfy(
+              file ->
+                  assertThat(page)
+                      .containsPattern(
+                          "]\\((\\.\\./)?" + name + "/" + Pattern.quote(file) + "\\)"));
     }
   }
 }
