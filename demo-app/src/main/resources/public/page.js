@@ -669,6 +669,7 @@ function onState(state) {
   disable($('[data-action=stop]', panel), !state.second || !here);
   disable($('[data-action=burst]', panel), !state.second || !here);
   disable($('#hot button'), !here);
+  disable($('#database button'), !here);
   $('[name=observe]').checked = state.observe;
   disable($('[name=observe]'), !here);
   document.body.dataset.observe = state.observe;
@@ -854,6 +855,7 @@ function wirePanels() {
     });
   }
   $('#hot button').addEventListener('click', flood);
+  $('#database button').addEventListener('click', slowDatabase);
   for (const button of $$('#instances button')) {
     button.addEventListener('click', async () => {
       const action = button.dataset.action;
@@ -884,6 +886,19 @@ async function flood() {
     admitted += Object.entries(one).reduce((sum, [by, calls]) => by === 'units' || by === 'denied' ? sum : sum + calls, 0);
   });
   setText($('#flooded'), `${admitted} calls were admitted, by both instances together.`);
+}
+
+let slowing = false;
+async function slowDatabase() {
+  if (slowing) return;
+  slowing = true;
+  setText($('#slowed'), 'Calling for fifteen seconds…');
+  const phases = await command('/page/database/slow', $('#slowed'));
+  slowing = false;
+  if (!phases) return;
+  $('#phases').replaceChildren(...phases.map(({ name, answered, rejected, p50, p99, limit }) =>
+    el('tr', {}, el('th', { scope: 'row', text: name }), ...[answered, rejected, `${p50} ms`, `${p99} ms`, limit].map(text => el('td', { text })))));
+  setText($('#slowed'), `While the database was slow, ${phases[1].rejected} calls were rejected at once.`);
 }
 
 // ---------------------------------------------------------------- the operator's panel
@@ -1072,7 +1087,7 @@ async function start() {
     if (card.rules) setRules(view, card.rules);
     $('.source', view.root).title = card.file;
   }
-  $('#hot .source code').textContent = cards.hot.source;
+  for (const panel of ['hot', 'database']) $(`#${panel} .source code`).textContent = cards[panel].source;
   open();
 }
 

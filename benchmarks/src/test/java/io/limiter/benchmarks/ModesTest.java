@@ -93,7 +93,8 @@ class ModesTest {
     assertThat(run("overload"))
         .contains("### Goodput under overload", "| ten times |", "| limiter-overload |")
         .contains("### Rejected without overload", "### Recovery of the dependency")
-        .contains("### Limit over 24 hours of steady load", "### What a request costs");
+        .contains("### Limit over 24 hours of steady load", "### What a request costs")
+        .contains("### A real service", "| 10.0 of the capacity |", "| twice, without");
   }
 
   @Test

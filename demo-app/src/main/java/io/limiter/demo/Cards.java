@@ -48,6 +48,7 @@ final class Cards {
           Map.entry("QuotaController.use", "quota"),
           Map.entry("GlobalController.answer", "global"),
           Map.entry("HotController.answer", Flood.HOT),
+          Map.entry("DatabaseController.ask", "database"),
           Map.entry("ItemController.list", "items"),
           Map.entry("SlowController.slow", "slow"),
           Map.entry("LoginController.logIn", "login"),

@@ -347,6 +347,27 @@ class DemoPageTest {
         .isGreaterThanOrEqualTo(1_960);
   }
 
+  /** While it is slow it can answer 80 calls a second of 400: the rest is not kept waiting. */
+  @Test
+  void callsOfASlowDatabaseAreRejectedAtOnce() {
+    HttpResponse<String> slow = demo.post("/page/database/slow", "");
+
+    assertThat(slow.statusCode()).as(slow.body()).isEqualTo(200);
+    List<Map<String, Long>> phases =
+        Pattern.compile("\\{[^{}]*}")
+            .matcher(slow.body())
+            .results()
+            .map(found -> numbers(found.group()))
+            .toList();
+    assertThat(phases).as(slow.body()).hasSize(3);
+    assertThat(phases.get(1).get("rejected")).isGreaterThan(500);
+    assertThat(phases.get(1).get("limit")).isLessThan(32);
+    for (int usual : List.of(0, 2)) {
+      assertThat(phases.get(usual).get("rejected")).isLessThan(phases.get(1).get("rejected"));
+    }
+    assertThat(phases).allSatisfy(one -> assertThat(one.get("answered")).isGreaterThan(100));
+  }
+
   private static Map<String, Long> numbers(String json) {
     return Pattern.compile("\"(\\w+)\":(\\d+)")
         .matcher(json)
@@ -404,6 +425,7 @@ class DemoPageTest {
   void pagesOfOtherSitesChangeNothing(String name, String value) {
     assertThat(demo.post("/page/instances/stop", "", name, value).statusCode()).isEqualTo(403);
     assertThat(demo.post("/page/flood", "", name, value).statusCode()).isEqualTo(403);
+    assertThat(demo.post("/page/database/slow", "", name, value).statusCode()).isEqualTo(403);
     assertThat(demo.post("/page/observe/true", "", name, value).statusCode()).isEqualTo(403);
     assertThat(demo.get("/via/problem/reports", name, value).statusCode()).isEqualTo(403);
     assertThat(demo.get("/events", name, value).statusCode()).isEqualTo(403);
@@ -481,6 +503,7 @@ class DemoPageTest {
           List.of(
               "/page/instances/start",
               "/page/flood",
+              "/page/database/slow",
               "/page/observe/true",
               "/via/problem/orders")) {
         HttpRequest post =

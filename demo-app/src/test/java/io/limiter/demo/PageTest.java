@@ -351,6 +351,20 @@ class PageTest {
     }
   }
 
+  @Test
+  void whileTheDatabaseIsSlowCallsAreRejectedAtOnce() {
+    browser.click("#database button");
+
+    browser.await("the calls", () -> browser.text("#slowed").contains("were rejected at once"));
+    assertThat(browser.text("#database .source")).contains("@LocalConcurrency");
+    assertThat(browser.text("#phases tr:nth-child(2) th")).isEqualTo("slow");
+    int answered = browser.number("#phases tr:nth-child(2) td:nth-child(2)");
+    int rejected = browser.number("#phases tr:nth-child(2) td:nth-child(3)");
+    assertThat(rejected).isGreaterThan(answered);
+    assertThat(browser.text("#slowed")).contains(rejected + " calls");
+    assertThat(browser.inaccessible()).isEmpty();
+  }
+
   private static int instances(String outcome) {
     return browser.number(count("[data-instance='1'] ", outcome))
         + browser.number(count("[data-instance='2'] ", outcome));

@@ -29,6 +29,10 @@ import java.util.function.LongSupplier;
  *       limit is restored. Where they bring as much throughput, it is that of a queue: the baseline
  *       is lowered. So a baseline neither grows with the queue, nor stays behind a dependency that
  *       has become slow, and no call has to be rejected in order to measure it.
+ *   <li><b>Where the process is late</b>, because of other work on its processors, a pause, or many
+ *       rejections, calls take longer whatever their number. The limit does not shrink by this part
+ *       of a latency. While it is 3/10 of the baseline or more, the limit is 10/7 and 7/10 of
+ *       itself in turn, and each time what the throughput shows decides alone.
  * </ul>
  *
  * <p>The throughput is that of calls in the same windows, with at least 50 of them; the elasticity
@@ -40,6 +44,7 @@ public final class AdaptiveLimit implements InFlightLimit {
   private static final long WINDOW_NANOS = 250_000_000L;
   private static final long LONG_WINDOW_NANOS = 1_000_000_000L;
   private static final long LONGEST_WINDOW_NANOS = 10_000_000_000L;
+  private static final long SHORTEST_WATCH_NANOS = 1_000_000L;
   private static final int MANY_SAMPLES = 200;
   private static final int SAMPLES = 50;
   private static final int FEW_SAMPLES = 10;
@@ -56,6 +61,7 @@ public final class AdaptiveLimit implements InFlightLimit {
   private static final double QUEUES_BELOW = 0.3;
   private static final double SURELY_QUEUES_BELOW = 0.1;
   private static final double SERVES_ABOVE = 0.6;
+  private static final double LATE_ABOVE = 0.3;
 
   /** Of the calls that ended in a window: as many have to have found it full. */
   private static final double BINDS = 0.2;
@@ -71,6 +77,10 @@ public final class AdaptiveLimit implements InFlightLimit {
   private final int max;
 
   private final LatencyWindow latencies = new LatencyWindow();
+
+  /** How late this process was. */
+  private final LatencyWindow lates = new LatencyWindow();
+
   private final LongAdder ended = new LongAdder();
   private final LongAdder full = new LongAdder();
   private final AtomicBoolean closing = new AtomicBoolean();
@@ -87,7 +97,16 @@ public final class AdaptiveLimit implements InFlightLimit {
   private double exact;
   private double smoothPeak;
   private double lastRatio;
+
+  /** Without the time by which the process was late. */
+  private double lastOwn;
+
   private double boundThroughput;
+
+  /** By how much the process was late in this window, or in some before. */
+  private double lateness;
+
+  private boolean probedUp = true;
   private int windowsToProbe = FIRST_PROBE;
   private int probePause = FIRST_PROBE;
 
@@ -164,6 +183,19 @@ public final class AdaptiveLimit implements InFlightLimit {
   }
 
   @Override
+  public long usual() {
+    double known = baseline;
+    return known == 0
+        ? InFlightLimit.super.usual()
+        : Math.min(LONG_WINDOW_NANOS, (long) Math.max(SHORTEST_WATCH_NANOS, known));
+  }
+
+  @Override
+  public void late(long nanos) {
+    lates.add(Math.max(0, nanos));
+  }
+
+  @Override
   public void ended(int began, long latency, int inFlight, long nanos) {
     if (settling) {
       return; // of the epoch before
@@ -196,6 +228,7 @@ public final class AdaptiveLimit implements InFlightLimit {
 
   private void restart(long nanos) {
     latencies.clear();
+    lates.clear();
     ended.reset();
     full.reset();
     peak = 0;
@@ -210,6 +243,9 @@ public final class AdaptiveLimit implements InFlightLimit {
     double now = latencies.quantile(FIGURE);
     median = latencies.quantile(0.5);
     figure = now;
+    double late = lates.quantile(FIGURE);
+    double own = now - late;
+    lateness = Math.max(late, lateness / 2);
     double calls = ended.sum();
     double throughput = calls / Math.max(1, nanos - start);
     boolean binds = full.sum() >= BINDS * calls;
@@ -225,9 +261,9 @@ public final class AdaptiveLimit implements InFlightLimit {
     }
     double before = exact;
     if (binds) {
-      bound(now, throughput);
+      bound(now, own, throughput);
     } else {
-      unbound(now, throughput, most);
+      unbound(now, own, throughput, most);
     }
     exact = Math.min(max, Math.max(min, exact));
     if (exact < before * 0.95) {
@@ -238,16 +274,17 @@ public final class AdaptiveLimit implements InFlightLimit {
     limit = (int) exact;
   }
 
-  private void unbound(double now, double throughput, int most) {
+  private void unbound(double now, double own, double throughput, int most) {
     endExperiment();
     double ratio = now / baseline;
-    double last = lastRatio;
+    double last = lastOwn;
     lastRatio = ratio;
+    lastOwn = own / baseline;
     elasticity = UNKNOWN;
     isKnown = true;
     smoothPeak += 0.1 * (most - smoothPeak);
     if (ratio > SHRINKS_ABOVE) {
-      if (last > SHRINKS_ABOVE && PROBE * most > initial) {
+      if (lastOwn > SHRINKS_ABOVE && last > SHRINKS_ABOVE && PROBE * most > initial) {
         exact = most; // else the limit would follow a queue that grows slowly
         experiment(PROBE * most, throughput, false);
       }
@@ -265,14 +302,17 @@ public final class AdaptiveLimit implements InFlightLimit {
     baseline = known + part * (now - known);
   }
 
-  private void bound(double now, double throughput) {
+  private void bound(double now, double own, double throughput) {
     if (limitBefore > 0 && experimented(now, throughput)) {
       return;
     }
     double ratio = now / baseline;
     double last = lastRatio;
+    double ownRatio = own / baseline;
+    double ownLast = lastOwn;
     double lastThroughput = boundThroughput;
     lastRatio = ratio;
+    lastOwn = ownRatio;
     boundThroughput = throughput;
     if (ratio < 1) {
       approach(now, ratio < CHANGED_BELOW ? 0.5 : 0.1);
@@ -280,23 +320,37 @@ public final class AdaptiveLimit implements InFlightLimit {
         probePause = FIRST_PROBE;
         windowsToProbe = Math.min(windowsToProbe, FIRST_PROBE);
       }
+      if (elasticity > SERVES_ABOVE) {
+        grow();
+      }
       return;
     }
     if (ratio <= GROWS_BELOW && last <= GROWS_BELOW && isKnown) {
-      exact = Math.max(exact + 1, exact * GROWTH);
-    } else if (ratio > SHRINKS_ABOVE && last > SHRINKS_ABOVE) {
+      grow();
+    } else if (ownRatio > SHRINKS_ABOVE && ownLast > SHRINKS_ABOVE) {
       // That of a dependency that is getting slow falls by itself.
       experiment(
-          exact * Math.max(LEAST_SHRINK, SHRINKS_TO / ratio),
+          exact * Math.max(LEAST_SHRINK, SHRINKS_TO / ownRatio),
           Math.min(throughput, lastThroughput),
           false);
     }
-    if (limitBefore == 0 && --windowsToProbe <= 0) {
+    if (limitBefore == 0 && isLate()) {
+      probedUp = !probedUp;
+      experiment(probedUp ? exact / PROBE : exact * PROBE, throughput, true);
+    } else if (limitBefore == 0 && --windowsToProbe <= 0) {
       experiment(exact * PROBE, throughput, true);
       if (limitBefore == 0 && ratio > SHRINKS_ABOVE) {
         experiment(exact / PROBE, throughput, true); // at the lowest limit, by a wrong baseline
       }
     }
+  }
+
+  private boolean isLate() {
+    return lateness > LATE_ABOVE * baseline;
+  }
+
+  private void grow() {
+    exact = Math.max(exact + 1, exact * GROWTH);
   }
 
   /** Judges an experiment; false if the window counts as any other. */
@@ -317,6 +371,18 @@ public final class AdaptiveLimit implements InFlightLimit {
       baseline = Math.max(baseline, now);
       exact = from;
       lastRatio = 0;
+      lastOwn = 0;
+      return true;
+    }
+    if (isLate()) {
+      // Alone, since throughputs vary then. What more in flight brings is kept, and what fewer cost
+      // is restored.
+      boolean queues = bounded < QUEUES_BELOW;
+      if (exact > from == queues) {
+        exact = from;
+      } else if (queues) {
+        exact = Math.sqrt(exact * from);
+      }
       return true;
     }
     elasticity += 0.6 * (bounded - elasticity);
@@ -326,6 +392,7 @@ public final class AdaptiveLimit implements InFlightLimit {
       baseline = Math.max(baseline, now);
       exact = from;
       lastRatio = 0;
+      lastOwn = 0;
     } else if (elasticity < QUEUES_BELOW && exact < from) {
       baseline = Math.min(baseline, now / 1.1);
       if (!isKnown || elasticity < SURELY_QUEUES_BELOW) {

@@ -4,6 +4,7 @@ package io.limiter.overload;
 import io.limiter.overload.Criticality.Level;
 import io.micronaut.core.annotation.Internal;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -12,6 +13,7 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,6 +34,8 @@ public final class ConcurrencyLimiter {
 
   /** For how long the order of cohorts stays. */
   private static final long TURN_NANOS = 10_000_000_000L;
+
+  private static final long WATCH_NANOS = 10_000_000L;
 
   /** Odd, so that each cohort is at each place once in {@value #COHORTS} turns. */
   private static final int STEP = 7;
@@ -56,6 +60,7 @@ public final class ConcurrencyLimiter {
   private final AtomicLong[] taken = {new AtomicLong(), new AtomicLong()};
 
   private final AtomicBoolean timed = new AtomicBoolean();
+  private final AtomicLong watched = new AtomicLong();
   private final LongAdder[] shed = new LongAdder[LEVELS];
   private volatile long lastShed;
   private final AtomicBoolean sheds = new AtomicBoolean();
@@ -87,6 +92,7 @@ public final class ConcurrencyLimiter {
       InFlightLimit limit, Setup setup, LongSupplier clock, Timer timer, Consumer<Boolean> states) {
     this.limit = limit;
     this.clock = clock;
+    watched.set(clock.getAsLong());
     this.timer = timer;
     this.states = states;
     this.maxWait = setup.maxWait();
@@ -109,13 +115,18 @@ public final class ConcurrencyLimiter {
     private static final int SAMPLED = 1;
     private static final int OVER = 2;
 
-    private final long start;
+    private volatile long start;
     private final int epoch;
 
     private Permit(long nanos) {
       super(HELD);
       this.start = nanos;
       this.epoch = limit.begun(nanos);
+    }
+
+    /** The call that has waited begins its work only now, after threads that were busy. */
+    public void resumed() {
+      start = clock.getAsLong();
     }
 
     /**
@@ -204,6 +215,23 @@ public final class ConcurrencyLimiter {
       if (inFlight.compareAndSet(now, now + 1)) {
         return new Permit(clock.getAsLong());
       }
+    }
+  }
+
+  /**
+   * Measures, at most each 10 ms, how late this process is: by a timer that takes as long as a
+   * call. A call that waits for a dependency as long is as late, whatever its dependency does.
+   *
+   * @param home the stage that continues where a call continues when its dependency has answered
+   */
+  public void watch(UnaryOperator<CompletableFuture<Void>> home) {
+    long now = clock.getAsLong();
+    long next = watched.get();
+    if (now - next >= 0 && watched.compareAndSet(next, now + WATCH_NANOS)) {
+      long time = limit.usual();
+      CompletableFuture<Void> due = new CompletableFuture<>();
+      var unused = home.apply(due).thenRun(() -> limit.late(clock.getAsLong() - now - time));
+      timer.schedule(() -> due.complete(null), time);
     }
   }
 

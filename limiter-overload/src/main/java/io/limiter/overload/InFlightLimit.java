@@ -24,6 +24,18 @@ public interface InFlightLimit {
     return false;
   }
 
+  /** How long a call takes, in nanoseconds, as far as that is known; a second at most. */
+  default long usual() {
+    return 10_000_000L;
+  }
+
+  /**
+   * This process was late: what was due then ran only now. Calls are as late as that.
+   *
+   * @param nanos the time between
+   */
+  default void late(long nanos) {}
+
   /**
    * A call has ended in a way that says something about the instance.
    *

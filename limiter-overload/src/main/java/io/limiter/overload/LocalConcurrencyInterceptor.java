@@ -81,6 +81,7 @@ final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Obj
     String name = context.stringValue(LocalConcurrency.class).orElseThrow();
     Level level = context.enumValue(Criticality.class, Level.class).orElse(Level.NORMAL);
     ConcurrencyLimiter limiter = limiters.named(name).calls();
+    limiter.watch(due -> due);
     InterceptedMethod method = InterceptedMethod.of(context, conversions);
     try {
       return switch (method.resultType()) {

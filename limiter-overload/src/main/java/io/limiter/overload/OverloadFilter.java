@@ -128,6 +128,7 @@ final class OverloadFilter implements ApplicationEventListener<HttpRequestTermin
       return PROCEED;
     }
     Flight flight = new Flight();
+    limiter.watch(due -> threads.resume(due, Optional.of(request), CallContext.NONE));
     Permit permit = limiter.tryBegin(level);
     if (permit != null) {
       flight.begin(permit);
@@ -172,6 +173,7 @@ final class OverloadFilter implements ApplicationEventListener<HttpRequestTermin
   private Optional<MutableHttpResponse<?>> begin(
       Optional<Permit> permit, Flight flight, HttpRequest<?> request) {
     if (permit.isPresent()) {
+      permit.get().resumed();
       flight.begin(permit.get());
       return Optional.empty();
     }

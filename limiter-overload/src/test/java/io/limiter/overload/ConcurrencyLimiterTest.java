@@ -3,10 +3,12 @@ package io.limiter.overload;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.management.ThreadMXBean;
 import io.limiter.overload.ConcurrencyLimiter.Permit;
 import io.limiter.overload.ConcurrencyLimiter.Setup;
 import io.limiter.overload.ConcurrencyLimiter.Waiting;
 import io.limiter.overload.Criticality.Level;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -187,6 +189,87 @@ class ConcurrencyLimiterTest {
     pass(25);
     permits.get(permits.size() - 1).end();
     return served;
+  }
+
+  /** What a call that waits, and is rejected, allocates, on this thread. */
+  private static double allocated(int waiting) {
+    ConcurrencyLimiter limiter =
+        new ConcurrencyLimiter(
+            new Fixed(new AtomicInteger(1)),
+            new Setup(20 * MILLI, waiting, false),
+            () -> 0,
+            (task, nanos) -> {},
+            state -> {});
+    Objects.requireNonNull(limiter.tryBegin(Level.NORMAL));
+    for (int i = 0; i < waiting; i++) {
+      limiter.await(Level.HIGH, i, permit -> {});
+    }
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    int calls = 20_000;
+    double least = Double.MAX_VALUE;
+    for (int round = 0; round < 5; round++) { // code that is compiled meanwhile allocates less
+      long before = threads.getCurrentThreadAllocatedBytes();
+      for (int i = 0; i < calls; i++) {
+        limiter.await(Level.NORMAL, i, permit -> {}); // finds the queue full
+        Waiting better = limiter.await(Level.CRITICAL, i, permit -> {}); // takes a place
+        better.leave();
+        limiter.await(Level.HIGH, i, permit -> {}); // the place is as before
+      }
+      least = Math.min(least, (double) (threads.getCurrentThreadAllocatedBytes() - before) / calls);
+    }
+    assertThat(limiter.waiting()).isEqualTo(waiting);
+    return least;
+  }
+
+  @Test
+  void whatACallAllocatesDoesNotGrowWithTheQueue() {
+    double few = allocated(10);
+
+    assertThat(few).isLessThan(1_000);
+    assertThat(allocated(1_000)).isLessThan(1.2 * few);
+  }
+
+  @Test
+  void theLimitHearsHowLateTheProcessIs() {
+    List<Long> late = new ArrayList<>();
+    InFlightLimit hears =
+        new InFlightLimit() {
+          @Override
+          public int now() {
+            return 1;
+          }
+
+          @Override
+          public int begun(long nanos) {
+            return 0;
+          }
+
+          @Override
+          public void full() {}
+
+          @Override
+          public void ended(int epoch, long latency, int inFlight, long nanos) {}
+
+          @Override
+          public void late(long nanos) {
+            late.add(nanos / MILLI);
+          }
+        };
+    ConcurrencyLimiter limiter =
+        new ConcurrencyLimiter(
+            hears,
+            new Setup(0, 0, false),
+            now::get,
+            (task, nanos) -> timer.add(new Due(now.get() + nanos, task)),
+            states::add);
+    limiter.watch(due -> due);
+    limiter.watch(due -> due); // one in 10 ms
+    pass(10);
+    assertThat(late).containsExactly(0L);
+    limiter.watch(due -> due);
+    now.addAndGet(35 * MILLI); // the timer stands still
+    pass(0);
+    assertThat(late).containsExactly(0L, 25L);
   }
 
   @Test

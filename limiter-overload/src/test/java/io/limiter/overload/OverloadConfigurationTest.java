@@ -4,6 +4,7 @@ package io.limiter.overload;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.testing.RecordedLog;
+import io.limiter.micronaut.config.FixedSettings;
 import io.limiter.micronaut.testing.DocumentedSettings;
 import io.limiter.micronaut.testing.Starts;
 import io.limiter.overload.Criticality.Level;
@@ -15,6 +16,7 @@ import io.micronaut.context.env.PropertySource;
 import io.micronaut.context.env.PropertySource.Origin;
 import io.micronaut.context.env.PropertySource.PropertyConvention;
 import io.micronaut.inject.qualifiers.Qualifiers;
+import io.micronaut.runtime.context.scope.refresh.RefreshEvent;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -163,6 +165,45 @@ class OverloadConfigurationTest {
         ApplicationContext.run(
             Map.of("limiter.enabled", false, "limiter.overload.enabled", true))) {
       assertThat(context.containsBean(OverloadFilter.class)).isFalse();
+    }
+  }
+
+  /** All of them are read once. A refresh names what it does not change. */
+  @Test
+  void aRefreshNamesWhatNeedsARestart() {
+    try (ApplicationContext context =
+        ApplicationContext.run(
+            Map.of(
+                "limiter.overload.enabled", true,
+                "limiter.overload.local.some.max", 10,
+                "limiter.overload.max", 1_000))) {
+      context
+          .getEnvironment()
+          .addPropertySource(
+              PropertySource.of(
+                  "later",
+                  Map.of(
+                      "limiter.overload.max",
+                      7,
+                      "limiter.overload.local.some.max",
+                      8,
+                      "limiter.overload.trusted",
+                      "10.0.0.1",
+                      "limiter.overload.paths.critical",
+                      "/login"),
+                  Integer.MAX_VALUE));
+      context
+          .getEventPublisher(RefreshEvent.class)
+          .publishEvent(new RefreshEvent(context.getEnvironment().refreshAndDiff()));
+
+      assertThat(context.getBean(FixedSettings.class).changedSinceStart())
+          .contains(
+              "limiter.overload.max",
+              "limiter.overload.trusted",
+              "limiter.overload.paths.critical");
+      assertThat(context.getBean(OverloadLimiters.class).http().settings().max()).isEqualTo(1_000);
+      assertThat(context.getBean(OverloadLimiters.class).named("some").settings().max())
+          .isEqualTo(10);
     }
   }
 }

@@ -41,7 +41,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledForJreRange;
+import org.junit.jupiter.api.condition.JRE;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.reactivestreams.Publisher;
@@ -63,8 +66,10 @@ class OverloadOverHttpTest {
     final CompletableFuture<String> later = new CompletableFuture<>();
     final Sinks.Many<String> items = Sinks.many().multicast().onBackpressureBuffer(16, false);
     final AtomicInteger entered = new AtomicInteger();
+    volatile String thread = "";
 
     private String hold() throws InterruptedException {
+      thread = Thread.currentThread().getName();
       entered.incrementAndGet();
       assertThat(gate.await(20, TimeUnit.SECONDS)).isTrue();
       return "done";
@@ -215,10 +220,10 @@ class OverloadOverHttpTest {
     try (HttpService service = start("limiter.overload.max-wait", "1s")) {
       CompletableFuture<HttpResponse<String>> first = held(service, "blocking");
       List<CompletableFuture<HttpResponse<String>>> others = new ArrayList<>();
-      for (int i = 0; i < 50; i++) {
+      for (int i = 0; i < 10; i++) {
         others.add(service.getAsync("/held/free"));
       }
-      await().until(() -> limiter(service).waiting() == 50);
+      await().until(() -> limiter(service).waiting() == 10);
 
       letGo(service);
 
@@ -414,6 +419,39 @@ class OverloadOverHttpTest {
       assertThat(service.status("/held/limited")).isEqualTo(503);
       letGo(service);
       first.join();
+    }
+  }
+
+  @Test
+  void healthChecksAloneRejectNothingAndLeaveTheLimit() {
+    try (HttpService service = start("endpoints.health.sensitive", false)) {
+      int limit = limiter(service).limit();
+      List<CompletableFuture<HttpResponse<String>>> checks =
+          Stream.generate(() -> service.getAsync("/health")).limit(100).toList();
+
+      assertThat(checks).allSatisfy(check -> assertThat(check.join().statusCode()).isEqualTo(200));
+      assertThat(limiter(service).limit()).isEqualTo(limit);
+      assertThat(limiter(service).inFlight()).isZero();
+      assertThat(service.bean(OverloadLimiters.class).http().shed()).isZero();
+      assertThat(service.bean(OverloadLimiters.class).http().algorithm().figure())
+          .as("no samples")
+          .isZero();
+    }
+  }
+
+  /** The executor for blocking tasks has virtual threads there. */
+  @Test
+  @EnabledForJreRange(min = JRE.JAVA_21)
+  void requestsOnVirtualThreadsAreCounted() {
+    try (HttpService service = start()) {
+      CompletableFuture<HttpResponse<String>> first = held(service, "blocking");
+
+      assertThat(service.bean(Held.class).thread).startsWith("virtual-executor-");
+      assertThat(limiter(service).inFlight()).isEqualTo(1);
+      assertThat(service.status("/held/free")).isEqualTo(503);
+      letGo(service);
+      assertThat(first.join().statusCode()).isEqualTo(200);
+      awaitFree(service);
     }
   }
 

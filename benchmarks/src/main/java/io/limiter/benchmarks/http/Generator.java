@@ -8,7 +8,7 @@ import java.net.URI;
  * is answered. It measures the throughput of a service, not the waiting times of independent
  * callers.
  */
-interface Generator {
+public interface Generator {
 
   /** How many connections send at once, unless another number is given. */
   int CONNECTIONS = 64;

@@ -11,5 +11,5 @@ package io.limiter.benchmarks.http;
  * @param p50Micros half of the answers took this long at most
  * @param p99Micros 99 of 100
  */
-record LoadResult(
+public record LoadResult(
     double perSecond, long answers, long denied, long errors, double p50Micros, double p99Micros) {}

@@ -16,7 +16,7 @@ import java.util.concurrent.locks.LockSupport;
  * Its time counts from the moment at which it was due, so that delays of the generator are a part
  * of every figure instead of hidden.
  */
-final class OpenLoop {
+public final class OpenLoop {
 
   private static final int CONNECTIONS = 64;
 
@@ -28,15 +28,36 @@ final class OpenLoop {
 
   private OpenLoop() {}
 
+  /** Receives answers, on one thread. */
+  @FunctionalInterface
+  public interface Listener {
+
+    /**
+     * @param status of the answer
+     * @param nanos from the moment at which the request was due
+     */
+    void answered(int status, long nanos);
+  }
+
   /**
    * Returns when all are answered, or were given up.
    *
    * @param rate requests in a second
    */
   static LoadResult run(URI uri, double rate, double seconds) {
+    return run(uri, rate, seconds, CONNECTIONS, (status, nanos) -> {});
+  }
+
+  /**
+   * The same, with each answer.
+   *
+   * @param count of connections
+   * @param listener receives the answers
+   */
+  public static LoadResult run(URI uri, double rate, double seconds, int count, Listener listener) {
     long total = Math.max(1, (long) (rate * seconds));
-    Run run = new Run(total);
-    try (ConnectionPool connections = ConnectionPool.open(uri, CONNECTIONS, run)) {
+    Run run = new Run(total, listener);
+    try (ConnectionPool connections = ConnectionPool.open(uri, count, run)) {
       run.idle.addAll(connections.all());
       pace(run, connections, 1e9 / rate);
       return run.result(connections, seconds);
@@ -70,14 +91,16 @@ final class OpenLoop {
     private final CompletableFuture<Void> over = new CompletableFuture<>();
     private final AnswerTimes answers = new AnswerTimes();
     private final long total;
+    private final Listener listener;
 
     // All of these belong to the loop's thread once it runs.
     private final Queue<HttpConnection> idle = new ArrayDeque<>();
     private final Queue<Long> waiting = new ArrayDeque<>(); // at most total
     private long ended;
 
-    Run(long total) {
+    Run(long total, Listener listener) {
       this.total = total;
+      this.listener = listener;
     }
 
     void send(long due) {
@@ -91,7 +114,9 @@ final class OpenLoop {
 
     @Override
     public void answered(HttpConnection connection, int status, long due) {
-      answers.add(status, System.nanoTime() - due);
+      long nanos = System.nanoTime() - due;
+      answers.add(status, nanos);
+      listener.answered(status, nanos);
       Long next = waiting.poll();
       if (next == null) {
         idle.add(connection);

@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
  *
  * @see <a href="https://github.com/wg/wrk">wrk</a>
  */
-final class Wrk implements Generator {
+public final class Wrk implements Generator {
 
   private static final Pattern ANSWERS = Pattern.compile("(\\d+) requests in ");
   private static final Pattern PER_SECOND = Pattern.compile("Requests/sec:\\s+([0-9.]+)");
@@ -27,11 +27,11 @@ final class Wrk implements Generator {
 
   private final int connections;
 
-  Wrk(int connections) {
+  public Wrk(int connections) {
     this.connections = connections;
   }
 
-  static boolean isInstalled() {
+  public static boolean isInstalled() {
     try {
       return output(List.of("wrk", "-v")).contains("wrk");
     } catch (IllegalStateException none) {

@@ -19,10 +19,15 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** Limits of calls in flight, compared in simulated time: the same on each machine. */
+/**
+ * Limits of calls in flight, compared in simulated time, the same on each machine; and a real
+ * service with ours.
+ */
 public final class OverloadMode implements Mode {
 
   static final String GOODPUT = "Goodput under overload";
+  static final String BY_LOAD = "Goodput by load";
+  static final String LIMITS = "Limit while the dependency is slow";
   static final String LATENCY = "Latency of the highest criticality under overload";
   static final String SHED = "Rejected without overload";
   static final String RECOVERY = "Recovery of the dependency";
@@ -34,6 +39,13 @@ public final class OverloadMode implements Mode {
       Stream.of(Algorithm.values()).filter(algorithm -> algorithm != Algorithm.NONE).toList();
 
   private static final int BEGIN = 60;
+  private static final int STEP = 5;
+
+  private static final Option REAL =
+      new Option("real", "", "only the real service, without the simulation");
+
+  private static final Option SERVE =
+      new Option("serve", "S", "is that service, limited or unlimited, until its input ends");
 
   @Override
   public String name() {
@@ -42,7 +54,12 @@ public final class OverloadMode implements Mode {
 
   @Override
   public String help() {
-    return "nothing: simulates limits of calls in flight under overload";
+    return "limits of calls in flight under overload: a simulation, and a real service";
+  }
+
+  @Override
+  public List<Option> options() {
+    return List.of(REAL, SERVE);
   }
 
   @Override
@@ -51,7 +68,21 @@ public final class OverloadMode implements Mode {
   }
 
   @Override
-  public void run(Options options, Report report) {
+  public void run(Options options, Report report) throws Exception {
+    String served = options.text(SERVE.name()).orElse("");
+    if (!served.isEmpty()) {
+      try (var unused = SlowService.start(served.equals("limited"))) {
+        var unusedEnd = System.in.readAllBytes();
+      }
+      return;
+    }
+    if (options.text(REAL.name()).isEmpty()) {
+      simulate(options, report);
+    }
+    new RealService(report, options.number("seconds", options.quick() ? 2 : 30)).measure();
+  }
+
+  private static void simulate(Options options, Report report) {
     double time = options.quick() ? 5 : 120;
     Map<String, Setting> loads = overloads(time);
     report.table(
@@ -72,7 +103,9 @@ public final class OverloadMode implements Mode {
             "Per cent of all calls that were rejected.",
             calm(time),
             outcome -> share(100 * outcome.shed(), 3)));
+    report.table(byLoad(time / 2));
     report.table(recovery(options.quick()));
+    report.table(limits());
     report.table(drift(options.quick() ? 0.1 : 24));
     report.table(fairness(options.quick() ? 20 : 600));
     report.table(cost(options.quick() ? 100_000 : 20_000_000));
@@ -155,6 +188,40 @@ public final class OverloadMode implements Mode {
               });
           table.row(row.toArray());
         });
+    return table;
+  }
+
+  private static Table byLoad(double time) {
+    Map<String, Setting> loads = new LinkedHashMap<>();
+    for (double load : List.of(0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)) {
+      loads.put(Double.toString(load), Setting.of(800 * load).withThrash(0.01).withTime(30, time));
+    }
+    return compare(
+        BY_LOAD,
+        "Answers within ten times the time of a call, as a share of what the dependency can serve, by the load as a share of the same. Each call that waits for a place slows all by 1 %.",
+        loads,
+        outcome -> share(outcome.goodput(), 3));
+  }
+
+  /** Each five seconds, of a load of twice the capacity. */
+  private static Table limits() {
+    Table table =
+        new Table(LIMITS, columns("second"))
+            .note(
+                "The mean of the next %s s, at twice the capacity. The dependency is three times as slow from second %s to second %s."
+                    .formatted(STEP, BEGIN, 2 * BEGIN));
+    Setting setting =
+        Setting.of(1_600)
+            .withSlow(at -> at >= BEGIN && at < 2 * BEGIN ? 3 : 1)
+            .withTime(0, 3 * BEGIN);
+    List<Outcome> outcomes = COMPARED.stream().map(some -> Simulation.run(setting, some)).toList();
+    for (int second = 0; second < 3 * BEGIN; second += STEP) {
+      List<Object> row = new ArrayList<>(List.of(Integer.toString(second)));
+      for (Outcome outcome : outcomes) {
+        row.add(share(outcome.meanLimit(second, second + STEP), 0));
+      }
+      table.row(row.toArray());
+    }
     return table;
   }
 

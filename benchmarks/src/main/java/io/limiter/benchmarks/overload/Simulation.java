@@ -318,6 +318,7 @@ final class Simulation {
       arrivedOf[call.caller]++;
       criticalArrived += call.critical ? 1 : 0;
     }
+    limiter.watch(due -> due);
     Permit permit = limiter.tryBegin(level);
     if (permit != null) {
       begin(call, permit);

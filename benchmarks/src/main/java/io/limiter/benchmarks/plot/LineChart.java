@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** Lines of medians over powers of ten, with the spread at each point. */
+/**
+ * Lines of medians over powers of ten, with the spread at each point. Lines beyond the colours are
+ * dashed.
+ */
 public final class LineChart {
 
   private static final int WIDTH = 720;
@@ -44,7 +47,8 @@ public final class LineChart {
     List<Point> all = lines.values().stream().flatMap(List::stream).toList();
     double first = Math.log10(all.stream().mapToDouble(Point::at).min().orElse(1));
     double last = Math.log10(all.stream().mapToDouble(Point::at).max().orElse(10));
-    double most = all.stream().mapToDouble(point -> point.value.max()).max().orElse(1);
+    double highest = all.stream().mapToDouble(point -> point.value.max()).max().orElse(1);
+    double most = highest > 0.9 && highest < 1 ? 1 : highest; // their labels would overlap
     double width = Math.max(1, last - first);
     Svg svg = new Svg();
     for (int power = (int) Math.ceil(first); power <= last; power++) {
@@ -60,8 +64,9 @@ public final class LineChart {
     int number = 0;
     for (Map.Entry<String, List<Point>> line : lines.entrySet()) {
       String colour = COLOURS.get(number % COLOURS.size());
-      double legend = LEFT + 160.0 * number;
-      svg.path("M%s 44h18".formatted(Svg.number(legend)), colour, 2);
+      boolean dashed = number >= COLOURS.size();
+      double legend = LEFT + number * Math.min(160.0, 640.0 / lines.size());
+      svg.path("M%s 44h18".formatted(Svg.number(legend)), colour, 2, dashed);
       svg.text(legend + 24, 48, "start", line.getKey());
       StringBuilder steps = new StringBuilder();
       for (Point point : line.getValue()) {
@@ -80,7 +85,7 @@ public final class LineChart {
             colour,
             1);
       }
-      svg.path(steps.toString(), colour, 2);
+      svg.path(steps.toString(), colour, 2, dashed);
       number++;
     }
     return svg.svg(title, WIDTH, HEIGHT);

@@ -7,6 +7,7 @@ import io.limiter.benchmarks.overload.Simulation.Outcome;
 import io.limiter.benchmarks.overload.Simulation.Setting;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.DoubleStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -116,6 +117,26 @@ class SimulationTest {
   void callersShareWhatThereIs() {
     assertThat(OverloadMode.fair(2, 600).jain()).isGreaterThan(0.95);
     assertThat(OverloadMode.fair(10, 200).admitted()).isPositive();
+  }
+
+  /**
+   * A process without enough of a processor is late with all calls, as with a quota that is used
+   * up. Fewer calls in flight would only leave the dependency idle.
+   */
+  @Test
+  void aProcessThatStandsStillMostOfTheTimeKeepsItsLimit() {
+    Setting still =
+        Setting.of(800)
+            .withDependency(16, 40, 0.3)
+            .withPauses(
+                DoubleStream.iterate(5, at -> at < 100, at -> at + 0.25)
+                    .boxed()
+                    .toArray(Double[]::new))
+            .withTime(20, 70);
+    Outcome outcome = adaptive(still);
+    assertThat(outcome.meanLimit(20, 90)).isBetween(10.0, 40.0);
+    Outcome another = Simulation.run(still, Algorithm.QUARKUS);
+    assertThat(outcome.goodput()).isGreaterThan(0.85 * another.goodput());
   }
 
   /** The comparison is worth something only if others behave as they are known to. */

@@ -14,12 +14,13 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The plots of docs/internals/benchmarks.md and docs/internals/leases.md show the figures of the reports. */
+/** The plots of these pages show the figures of the reports. */
 class PlotsOfThePageTest {
 
   private static final Path DOCS = Path.of("..", "docs");
@@ -28,6 +29,8 @@ class PlotsOfThePageTest {
   private static final String HTTP = "http";
   private static final String BENCHMARKS = "benchmarks";
   private static final String LEASES = "leases";
+  private static final String OVERLOAD = "overload";
+  private static final int OVERLOAD_STEP = 5;
   private static final boolean WRITE = "write".equals(System.getProperty("limiter.pictures"));
   private static final String SPREAD = "line: least to most of the rounds";
 
@@ -136,7 +139,40 @@ class PlotsOfThePageTest {
             "1,000,000 subjects: scripts ÷ calls, by instances"),
         leases(
             "A count that is reached, by instances",
-            "Per cent of the count that are not admitted, by instances"));
+            "Per cent of the count that are not admitted, by instances"),
+        new Plot(OVERLOAD, "goodput-by-load", goodput()),
+        new Plot(OVERLOAD, "limit", limit()));
+  }
+
+  private static String goodput() throws IOException {
+    Figures figures = Figures.of(OVERLOAD, "Goodput by load");
+    LineChart chart = new LineChart("Goodput ÷ capacity, by load ÷ capacity");
+    figures
+        .rows()
+        .forEach(
+            (load, cells) ->
+                cells
+                    .keySet()
+                    .forEach(
+                        algorithm ->
+                            chart.point(
+                                algorithm, Double.parseDouble(load), figures.at(load, algorithm))));
+    return chart.svg();
+  }
+
+  private static String limit() throws IOException {
+    Figures figures = Figures.of(OVERLOAD, "Limit while the dependency is slow");
+    TimeChart chart = new TimeChart("Limit of calls in flight", "twice the capacity");
+    List<String> seconds = List.copyOf(figures.rows().keySet());
+    for (String algorithm : figures.rows().get("0").keySet()) {
+      chart.line(
+          algorithm,
+          seconds.stream()
+              .mapToDouble(second -> figures.at(second, algorithm).median())
+              .flatMap(mean -> DoubleStream.generate(() -> mean).limit(OVERLOAD_STEP))
+              .toArray());
+    }
+    return chart.phase("three times as slow", 60, 120).svg();
   }
 
   /** A line for each lease time. */
@@ -215,9 +251,12 @@ class PlotsOfThePageTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {BENCHMARKS, LEASES})
+  @ValueSource(strings = {BENCHMARKS, LEASES, OVERLOAD})
   void eachPlotIsOnThePage(String name) throws IOException {
-    String page = Files.readString(DOCS.resolve(name + ".md"));
+    Path usual = DOCS.resolve(name + ".md");
+    String page =
+        Files.readString(
+            Files.exists(usual) ? usual : DOCS.resolve("internals").resolve(name + ".md"));
     try (Stream<Path> files = Files.list(DOCS.resolve(name))) {
       assertThat(files.map(file -> file.getFileName().toString()))
           .containsExactlyInAnyOrderElementsOf(
@@ -225,7 +264,11 @@ class PlotsOfThePageTest {
                   .filter(plot -> plot.page().equals(name))
                   .map(plot -> plot.file() + ".svg")
                   .toList())
-          .allSatisfy(file -> assertThat(page).contains("](" + name + "/" + file + ")"));
+          .allSatisfy(
+              file ->
+                  assertThat(page)
+                      .containsPattern(
+                          "]\\((\\.\\./)?" + name + "/" + Pattern.quote(file) + "\\)"));
     }
   }
 }
