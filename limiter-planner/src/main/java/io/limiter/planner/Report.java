@@ -735,10 +735,13 @@ public record Report(
                         points));
               }
               out.append(
-                  "<p><code>%s</code> denies %s. To observe it first:</p>\n<pre><code>%s</code></pre>\n<pre><code>%s</code></pre>\n"
+                  "<p><code>%s</code> denies %s. %s:</p>\n<pre tabindex=\"0\"><code>%s</code></pre>\n<pre tabindex=\"0\"><code>%s</code></pre>\n"
                       .formatted(
                           HtmlPlots.escape(RuleText.of(best.rule())),
                           HtmlPlots.escape(denies(best)),
+                          summary.policy().isEmpty()
+                              ? "To observe it first"
+                              : "As settings of the service",
                           HtmlPlots.escape(annotation(best)),
                           HtmlPlots.escape(yaml(best))));
             });
@@ -746,7 +749,7 @@ public record Report(
 
   private static void htmlTable(StringBuilder out, List<String> head, List<List<String>> rows) {
     out.append("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table: ")
-        .append(HtmlPlots.escape(head.get(0)))
+        .append(HtmlPlots.escape(String.join(", ", head))) // landmarks need different names
         .append("\"><table>\n<thead><tr>");
     head.forEach(
         cell -> out.append("<th scope=\"col\">").append(HtmlPlots.escape(cell)).append("</th>"));
