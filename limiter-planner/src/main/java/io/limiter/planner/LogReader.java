@@ -7,9 +7,11 @@ import io.limiter.planner.LogFormat.LineReader;
 import io.limiter.planner.LogLine.Field;
 import io.limiter.planner.LogLine.TimeReader;
 import java.io.BufferedInputStream;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -460,14 +462,26 @@ public final class LogReader {
       if (!standard && Files.isDirectory(file)) {
         throw new LogException("'%s' is a directory: name the files in it".formatted(file));
       }
-      try (InputStream raw = standard ? System.in : Files.newInputStream(file);
+      try (InputStream raw = standard ? standardInput() : Files.newInputStream(file);
           InputStream in = decoded(counted(raw), file)) {
         lines = format == LogFormat.AUTO ? null : reader(format);
         beginning = true;
         readLines(in);
       } catch (NoSuchFileException missing) {
         throw new LogException("The log '%s' does not exist".formatted(file));
+      } catch (AccessDeniedException denied) {
+        throw new LogException(
+            "The log '%s' cannot be read without permission: read it as another user, or a copy"
+                .formatted(file));
       }
+    }
+
+    /** Stays open: where the process has none, its number is that of a file of the JVM. */
+    private InputStream standardInput() {
+      return new FilterInputStream(System.in) {
+        @Override
+        public void close() {}
+      };
     }
 
     private LineReader reader(LogFormat one) {
@@ -664,6 +678,7 @@ public final class LogReader {
               return 0;
             }
             head = false;
+            readable += one == LogFormat.RECORDER ? 1 : 0; // no other format begins so
           } else if (to > from) {
             line.clear();
             readable += tried.read(buffer, from, to, line) && isUseful() ? 1 : 0;

@@ -192,6 +192,15 @@ class LogFormatTest {
     }
   }
 
+  /** As it is before the first call. */
+  @Test
+  void aRecordedLogWithoutCallsIsNoOtherFormat() throws IOException {
+    Path file = Logs.write(directory, "calls.csv", "time,policy,subject,cost,outcome\n");
+    assertThatThrownBy(() -> AccessLog.reader().read(file))
+        .isInstanceOf(LogException.class)
+        .hasMessage("The log '%s' has no lines".formatted(file));
+  }
+
   @Test
   void onePolicyOfARecordedLogIsChosen() throws IOException {
     Path file = Logs.write(directory, "calls.csv", RECORDED);
