@@ -49,6 +49,7 @@ class RoomsTest {
             unknown("io.limiter.micronaut.metadata"),
             unknown("io.limiter.micronaut.metrics"),
             unknown("io.limiter.micronaut.outage"),
+            unknown("io.limiter.micronaut.recorder"),
             unknown("io.limiter.micronaut.redis.StartWithRedis"),
             unknown("io.limiter.micronaut.refresh"),
             unknown("io.limiter.micronaut.stream"),

@@ -81,6 +81,8 @@ public final class AccessLog implements Closeable {
    * @param calls the calls that are replayed
    * @param statuses how many of them had each status
    * @param deniedToday calls with a status of today's limiter, replayed or left out
+   * @param policy the policy of a recorded log; empty for other logs
+   * @param outcomes how many selected calls of a recorded log had each outcome
    * @param wholeSeconds whether all times are full seconds
    * @param first the earliest call
    * @param last the latest call
@@ -99,6 +101,8 @@ public final class AccessLog implements Closeable {
       long calls,
       SortedMap<Integer, Long> statuses,
       long deniedToday,
+      Optional<String> policy,
+      SortedMap<String, Long> outcomes,
       boolean wholeSeconds,
       Instant first,
       Instant last,

@@ -10,6 +10,7 @@ import io.limiter.planner.LogLine.TimeReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
@@ -43,6 +44,8 @@ public enum LogFormat {
   MICRONAUT("1.2.3.4 - - [10/Oct/2026:13:55:36 +0000] \"GET /path HTTP/1.1\" 200 512"),
   /** One JSON object a line, with any of the usual names, or with those of options. */
   JSON("{\"time\":…,\"remote_addr\":…,\"method\":…,\"path\":…,\"status\":…}"),
+  /** What the service records by {@code limiter.recorder.file}. */
+  RECORDER("time,policy,subject,cost,outcome"),
   /** Columns behind a first line with their names. */
   CSV("time,address,method,path,status");
 
@@ -92,6 +95,11 @@ public enum LogFormat {
       return false;
     }
 
+    /** Whether such a line may come again, as in several files that were joined. */
+    default boolean repeatsHeader() {
+      return false;
+    }
+
     /**
      * The bytes that the lines of a format begin with.
      *
@@ -119,6 +127,7 @@ public enum LogFormat {
                 timeName,
                 time);
         case ALB -> new Alb(names, time);
+        case RECORDER -> new Recorded(time);
         case CSV -> new Csv(names, timeName, time);
       };
     }
@@ -541,6 +550,45 @@ public enum LogFormat {
           }
         }
       }
+    }
+  }
+
+  /** Columns with fixed names. */
+  private static final class Recorded implements LineReader {
+
+    private static final byte[] HEADER = RECORDER.example.getBytes(StandardCharsets.US_ASCII);
+
+    private final Csv columns;
+
+    Recorded(TimeReader time) {
+      columns =
+          new Csv(
+              Map.of(
+                  Field.POLICY, "policy",
+                  Field.SUBJECT, "subject",
+                  Field.COST, "cost",
+                  Field.OUTCOME, "outcome"),
+              "time",
+              time);
+    }
+
+    @Override
+    public boolean header(byte[] text, int from, int to) {
+      return Arrays.equals(text, from, to, HEADER, 0, HEADER.length)
+          && columns.header(text, from, to);
+    }
+
+    @Override
+    public boolean repeatsHeader() {
+      return true;
+    }
+
+    @Override
+    public boolean read(byte[] text, int from, int to, LogLine line) {
+      return columns.read(text, from, to, line)
+          && line.has(Field.POLICY)
+          && line.has(Field.SUBJECT)
+          && line.has(Field.OUTCOME);
     }
   }
 

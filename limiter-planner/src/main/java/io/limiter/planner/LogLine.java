@@ -32,7 +32,9 @@ final class LogLine {
     STATUS(4),
     FORWARDED(5),
     SUBJECT(6),
-    COST(7);
+    COST(7),
+    POLICY(8),
+    OUTCOME(9);
 
     private final int index;
 

@@ -7,9 +7,11 @@ import io.limiter.planner.LogFormat.LineReader;
 import io.limiter.planner.LogLine.Field;
 import io.limiter.planner.LogLine.TimeReader;
 import java.io.BufferedInputStream;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -24,7 +26,9 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.LongConsumer;
@@ -53,6 +57,15 @@ public final class LogReader {
   private static final int TRIED_BYTES = 1 << 16;
   private static final int MAX_HOPS = 32;
 
+  /** Policies of a recorded log that messages name. */
+  private static final int MAX_POLICIES = 100;
+
+  /**
+   * The last one is a call that something else has denied, so that its policy has not counted it.
+   */
+  private static final Set<String> OUTCOMES =
+      Set.of("admitted", "denied", "observed", "trial", "other");
+
   private LogFormat format = LogFormat.AUTO;
   private final Map<Field, String> names = new EnumMap<>(Field.class);
   private String timeName = "";
@@ -61,6 +74,7 @@ public final class LogReader {
   private final List<Pattern> paths = new ArrayList<>();
   private final List<Pattern> excepted = new ArrayList<>();
   private final Set<String> methods = new TreeSet<>();
+  private @Nullable String policy;
   private SubjectKind subject = SubjectKind.IP;
   private @Nullable Pattern group;
   private Address.Networks trusted = new Address.Networks(List.of());
@@ -202,9 +216,19 @@ public final class LogReader {
   }
 
   /**
+   * Selects the calls of one policy of a recorded log, in which a policy that counts several
+   * subjects has several names, such as {@code login:IP}. Other logs have no policies.
+   */
+  public LogReader policy(String name) {
+    policy = name;
+    return this;
+  }
+
+  /**
    * Who is counted: {@code ip}, the default, by which an IPv6 address is cut to its /64; {@code
    * user}; {@code field:NAME}, a member of JSON or a column; {@code regex:PATTERN}, the first group
-   * of a pattern that is searched in each line; {@code all} calls together.
+   * of a pattern that is searched in each line; {@code all} calls together. A recorded log has the
+   * subjects of the service in place of addresses.
    *
    * @throws IllegalArgumentException if it is none of these
    */
@@ -411,6 +435,8 @@ public final class LogReader {
     private boolean beginning;
     private String firstLine = "";
     private String firstTarget = "";
+    private final SortedMap<String, Long> policies = new TreeMap<>();
+    private final SortedMap<String, Long> outcomes = new TreeMap<>();
     private long read;
     private long count;
     private long unreadable;
@@ -436,21 +462,52 @@ public final class LogReader {
       if (!standard && Files.isDirectory(file)) {
         throw new LogException("'%s' is a directory: name the files in it".formatted(file));
       }
-      try (InputStream raw = standard ? System.in : Files.newInputStream(file);
+      try (InputStream raw = standard ? standardInput() : Files.newInputStream(file);
           InputStream in = decoded(counted(raw), file)) {
         lines = format == LogFormat.AUTO ? null : reader(format);
         beginning = true;
         readLines(in);
       } catch (NoSuchFileException missing) {
         throw new LogException("The log '%s' does not exist".formatted(file));
+      } catch (AccessDeniedException denied) {
+        throw new LogException(
+            "The log '%s' cannot be read without permission: read it as another user, or a copy"
+                .formatted(file));
       }
     }
 
+    /** Stays open: where the process has none, its number is that of a file of the JVM. */
+    private InputStream standardInput() {
+      return new FilterInputStream(System.in) {
+        @Override
+        public void close() {}
+      };
+    }
+
     private LineReader reader(LogFormat one) {
+      if (one == LogFormat.RECORDER) {
+        requireRecorded();
+      }
       if (one != LogFormat.AUTO) {
         formats.add(one.toString());
       }
       return LineReader.of(one, names, timeName, new TimeReader(zone, timePattern));
+    }
+
+    /** What is asked of the log is there. */
+    private void requireRecorded() {
+      if (subject != SubjectKind.IP && subject != SubjectKind.ALL) {
+        throw new IllegalArgumentException(
+            "The subjects of a recorded log are those of the service: remove --subject, or use all");
+      }
+      if (!names.isEmpty() || !timeName.isEmpty()) {
+        throw new IllegalArgumentException(
+            "The fields of a recorded log are fixed: remove --field");
+      }
+      if (!(paths.isEmpty() && excepted.isEmpty() && methods.isEmpty() && trusted.isEmpty())) {
+        throw new IllegalArgumentException(
+            "A recorded log has neither paths and methods nor addresses: select calls by --policy");
+      }
     }
 
     private InputStream counted(InputStream raw) {
@@ -611,7 +668,7 @@ public final class LogReader {
       try {
         tried = LineReader.of(one, names, timeName, new TimeReader(zone, timePattern));
         int from = skipMark(begin, filled);
-        boolean head = one == LogFormat.CSV;
+        boolean head = one == LogFormat.CSV || one == LogFormat.RECORDER;
         for (int tries = 0; tries < TRIED_LINES && from < filled; tries++) {
           int end = LogLine.find(buffer, '\n', from, filled);
           end = end < 0 ? filled : end;
@@ -621,6 +678,7 @@ public final class LogReader {
               return 0;
             }
             head = false;
+            readable += one == LogFormat.RECORDER ? 1 : 0; // no other format begins so
           } else if (to > from) {
             line.clear();
             readable += tried.read(buffer, from, to, line) && isUseful() ? 1 : 0;
@@ -662,7 +720,7 @@ public final class LogReader {
       if (reader == null) {
         throw new IllegalStateException("no format");
       }
-      if (beginning) {
+      if (beginning || reader.repeatsHeader()) {
         beginning = false;
         if (reader.header(buffer, from, to)) {
           return;
@@ -681,14 +739,27 @@ public final class LogReader {
     }
 
     private void call(int from, int to) throws IOException {
-      if (!selected()) {
+      boolean recorded = line.has(Field.POLICY);
+      if (recorded ? !isOfPolicy() : !selected()) {
         others++;
         return;
       }
       int status = line.number(Field.STATUS);
       boolean wasDenied = denied.has(status);
+      boolean wasCounted = true;
+      if (recorded) {
+        String outcome = line.text(Field.OUTCOME);
+        if (!OUTCOMES.contains(outcome)) {
+          unreadable++;
+          example("(outcome) " + text(from, to));
+          return;
+        }
+        outcomes.merge(outcome, 1L, Long::sum);
+        wasDenied = outcome.equals("denied");
+        wasCounted = !outcome.equals("other");
+      }
       deniedToday += wasDenied ? 1 : 0;
-      long who = wasDenied && deniedLeftOut ? 0 : subject(from, to);
+      long who = (wasDenied && deniedLeftOut) || !wasCounted ? 0 : subject(from, to);
       if (who == 0) {
         leftOut++;
         return;
@@ -717,6 +788,15 @@ public final class LogReader {
       statuses[status >= 0 && status < Statuses.MOST ? status : Statuses.MOST]++;
       calls++;
       spool.add(micros, who, cost, flags);
+    }
+
+    /** Of one policy; finish() asks which, if there are several. */
+    private boolean isOfPolicy() {
+      String name = line.text(Field.POLICY);
+      if (policies.size() < MAX_POLICIES || policies.containsKey(name)) {
+        policies.merge(name, 1L, Long::sum);
+      }
+      return name.equals(policy == null ? policies.firstKey() : policy);
     }
 
     private boolean selected() {
@@ -777,6 +857,9 @@ public final class LogReader {
           texts.note(1, "all calls");
         }
         return 1;
+      }
+      if (line.has(Field.POLICY)) {
+        return text(Field.SUBJECT);
       }
       if (subject == SubjectKind.IP) {
         return byAddress(0);
@@ -885,6 +968,13 @@ public final class LogReader {
       if (unreadable == count) {
         throw new LogException(unreadable(where));
       }
+      if (policy == null
+          ? policies.size() > 1
+          : !policies.isEmpty() && !policies.containsKey(policy)) {
+        throw new LogException(
+            "%s has calls of %s: choose one by --policy"
+                .formatted(where, String.join(", ", policies.keySet())));
+      }
       if (calls == 0 && others > 0 && leftOut == 0) {
         throw new LogException(
             "None of %s calls of %s matches the paths and methods%s"
@@ -918,6 +1008,10 @@ public final class LogReader {
           calls,
           byStatus,
           deniedToday,
+          policies.isEmpty()
+              ? Optional.empty()
+              : Optional.of(policy == null ? policies.firstKey() : policy),
+          outcomes,
           !fractions,
           AccessLog.instant(first),
           AccessLog.instant(last),

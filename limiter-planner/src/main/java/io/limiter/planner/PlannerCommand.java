@@ -98,7 +98,7 @@ public final class PlannerCommand implements Callable<Integer> {
       paramLabel = "FORMAT",
       defaultValue = "auto",
       description =
-          "auto (the default), combined, nginx, envoy, traefik, caddy, alb, micronaut, json, csv.")
+          "auto (the default), combined, nginx, envoy, traefik, caddy, alb, micronaut, json, recorder, csv.")
   private String format;
 
   @Option(
@@ -196,7 +196,8 @@ public final class PlannerCommand implements Callable<Integer> {
   @Option(
       names = "--policy",
       paramLabel = "NAME",
-      description = "The name of the proposed policy; by default from the first path.")
+      description =
+          "The name of the proposed policy, by default from the first path; of a recorded log, whose calls are replayed.")
   private @Nullable String policy;
 
   @Option(
@@ -297,13 +298,17 @@ public final class PlannerCommand implements Callable<Integer> {
     Optional<ReplayedRules> replayed = replayedRules();
     Optional<Goal> goal = goal(replayed.isEmpty());
     LogReader reader = reader();
-    String policyName = policyName();
     requireDirectory("--html", html);
     requireDirectory("--json", json);
     String name = logs.stream().map(Path::toString).collect(Collectors.joining(", "));
     Progress progress = new Progress(terminal, logs);
     reader.progress(progress::read);
     try (AccessLog log = reader.read(logs.toArray(Path[]::new))) {
+      if (log.summary().policy().isPresent() && isCountedByStatus(replayed)) {
+        throw new IllegalArgumentException(
+            "--counts is '%s': a recorded log has no statuses, so use all".formatted(counts));
+      }
+      String policyName = log.summary().policy().orElseGet(this::policyName);
       Optional<Replay> replay = replayed.map(log::replay);
       List<Proposal> proposals =
           goal.map(one -> log.propose(one, progress::searched)).orElse(List.of());
@@ -428,6 +433,9 @@ public final class PlannerCommand implements Callable<Integer> {
     if (salt != null) {
       reader.salt(salt);
     }
+    if (policy != null) {
+      reader.policy(policy);
+    }
     if (temp != null) {
       reader.directory(temp);
     }
@@ -444,6 +452,10 @@ public final class PlannerCommand implements Callable<Integer> {
       throw new IllegalArgumentException(
           "--zone is '%s': use a zone such as Europe/Berlin or UTC".formatted(zone), unknown);
     }
+  }
+
+  private static boolean isCountedByStatus(Optional<ReplayedRules> rules) {
+    return rules.filter(some -> some.counting() != Counting.ALL).isPresent();
   }
 
   private String policyName() {

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
+import io.limiter.core.rule.Rule;
 import io.limiter.planner.AccessLog.BusySubject;
 import io.limiter.planner.AccessLog.Summary;
 import io.limiter.planner.Demand.Range;
@@ -110,7 +111,7 @@ public record Report(
                   summary.leftOut() >= summary.deniedToday()
                       ? "They are left out."
                       : "They are replayed, since the new limit sees them, too."));
-    } else {
+    } else if (summary.policy().isEmpty()) {
       notes.add(
           "No call has a status of today's limiter. If there is one, its denied calls are not in this log, and the demand is larger than it looks. The rules' own denials change what callers do next: clients repeat calls, or give up. The replay does not know.");
     }
@@ -126,7 +127,7 @@ public record Report(
     }
     if (summary.leftOut() > 0) {
       notes.add(
-          "%s selected calls are left out: no subject, a cost of 0, or denied by today's limiter."
+          "%s selected calls are left out: no subject, a cost of 0, or denied by today's limiter or, in a recorded log, by something else than the policy."
               .formatted(number(summary.leftOut())));
     }
     if (summary.outOfOrder() > 0) {
@@ -161,10 +162,16 @@ public record Report(
                 : "; %s other calls".formatted(number(summary.otherCalls())));
   }
 
+  /** Also of a recorded log, which has the outcomes of one policy in their place. */
   private String statuses() {
+    if (summary.policy().isPresent()) {
+      return summary.outcomes().entrySet().stream()
+          .map(one -> one.getKey() + ": " + number(one.getValue()))
+          .collect(Collectors.joining(", ", "Recorded of " + policy + ": ", ""));
+    }
     return summary.statuses().entrySet().stream()
         .map(one -> (one.getKey() == 0 ? "none" : one.getKey()) + ": " + number(one.getValue()))
-        .collect(Collectors.joining(", "));
+        .collect(Collectors.joining(", ", "Statuses: ", ""));
   }
 
   // Text
@@ -172,7 +179,7 @@ public record Report(
   /** The report for a terminal. */
   public String text() {
     StringBuilder out = new StringBuilder(heading()).append('\n');
-    out.append("Statuses: ").append(statuses()).append('\n');
+    out.append(statuses()).append('\n');
     notes().forEach(note -> out.append("* ").append(note).append('\n'));
     replay.ifPresent(one -> text(out, one));
     out.append("\nMost calls of a subject in any window");
@@ -360,11 +367,25 @@ public record Report(
   }
 
   private String annotation(Proposal best) {
-    return RuleText.annotation(List.of(best.rule()), policy, subject);
+    return RuleText.annotation(
+        List.of(best.rule()), policyInCode(), summary.policy().isPresent() ? "ip" : subject);
   }
 
+  /** A recorded policy exists: other numbers of one that is enforced are tried beside its own. */
   private String yaml(Proposal best) {
-    return RuleText.yaml(List.of(best.rule()), policy, paths, subject);
+    List<Rule> rules = List.of(best.rule());
+    if (summary.policy().isEmpty()) {
+      return RuleText.yaml(rules, policy, paths, subject);
+    }
+    return summary.outcomes().containsKey("observed")
+        ? RuleText.yaml(rules, policyInCode(), List.of(), "ip")
+        : RuleText.trialYaml(rules, policyInCode());
+  }
+
+  /** Without the subject, of which the name of a recorded policy may have one. */
+  private String policyInCode() {
+    int colon = policy.indexOf(':');
+    return summary.policy().isEmpty() || colon < 1 ? policy : policy.substring(0, colon);
   }
 
   private static void table(StringBuilder out, List<List<String>> rows) {
@@ -450,6 +471,14 @@ public record Report(
         json.writeNumberField(one.getKey() == 0 ? "none" : one.getKey().toString(), one.getValue());
       }
       json.writeEndObject();
+      if (summary.policy().isPresent()) {
+        json.writeStringField("policy", policy);
+        json.writeObjectFieldStart("outcomes");
+        for (Map.Entry<String, Long> one : summary.outcomes().entrySet()) {
+          json.writeNumberField(one.getKey(), one.getValue());
+        }
+        json.writeEndObject();
+      }
       strings(json, "notes", notes());
       json.writeArrayFieldStart("busiest");
       for (BusySubject one : busiest) {
@@ -603,7 +632,7 @@ public record Report(
   public String html() {
     StringBuilder out = new StringBuilder(HtmlPlots.head("Limits for " + name));
     out.append("<h1>Limits for ").append(HtmlPlots.escape(name)).append("</h1>\n<p>");
-    out.append(HtmlPlots.escape(heading())).append("</p>\n<p>Statuses: ");
+    out.append(HtmlPlots.escape(heading())).append("</p>\n<p>");
     out.append(HtmlPlots.escape(statuses())).append("</p>\n");
     replay.ifPresent(one -> html(out, one));
     out.append(
@@ -706,10 +735,13 @@ public record Report(
                         points));
               }
               out.append(
-                  "<p><code>%s</code> denies %s. To observe it first:</p>\n<pre><code>%s</code></pre>\n<pre><code>%s</code></pre>\n"
+                  "<p><code>%s</code> denies %s. %s:</p>\n<pre tabindex=\"0\"><code>%s</code></pre>\n<pre tabindex=\"0\"><code>%s</code></pre>\n"
                       .formatted(
                           HtmlPlots.escape(RuleText.of(best.rule())),
                           HtmlPlots.escape(denies(best)),
+                          summary.policy().isEmpty()
+                              ? "To observe it first"
+                              : "As settings of the service",
                           HtmlPlots.escape(annotation(best)),
                           HtmlPlots.escape(yaml(best))));
             });
@@ -717,7 +749,7 @@ public record Report(
 
   private static void htmlTable(StringBuilder out, List<String> head, List<List<String>> rows) {
     out.append("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table: ")
-        .append(HtmlPlots.escape(head.get(0)))
+        .append(HtmlPlots.escape(String.join(", ", head))) // landmarks need different names
         .append("\"><table>\n<thead><tr>");
     head.forEach(
         cell -> out.append("<th scope=\"col\">").append(HtmlPlots.escape(cell)).append("</th>"));

@@ -285,6 +285,18 @@ public final class RuleText {
     return text.toString();
   }
 
+  /**
+   * The rules as settings of a policy that exists: as those on trial beside its own.
+   *
+   * @param policy the name of the policy
+   */
+  public static String trialYaml(List<Rule> rules, String policy) {
+    StringBuilder text =
+        new StringBuilder("limiter:\n  policies:\n    %s:\n      trial:\n".formatted(policy));
+    rules.forEach(rule -> text.append("        - {").append(yaml(rule)).append("}\n"));
+    return text.toString();
+  }
+
   private static String yaml(Rule rule) {
     Duration time = rule instanceof TokenBucketRule bucket ? bucket.interval() : rule.window();
     String text = "count: %s, time: %s".formatted(rule.count(), of(time));

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -86,7 +87,7 @@ class LogFormatTest {
                 Instant.parse("2026-10-10T13:55:36Z")
                     .plusMillis(fraction ? 250 : 0)
                     .plusNanos(format == LogFormat.TRAEFIK ? 123_000 : 0));
-        assertThat(log.summary().statuses()).containsExactly(java.util.Map.entry(429, 1L));
+        assertThat(log.summary().statuses()).containsExactly(Map.entry(429, 1L));
         assertThat(log.summary().deniedToday()).isEqualTo(1);
       }
     }
@@ -149,10 +150,87 @@ class LogFormatTest {
         .hasMessage("The column 'units' is not in the first line: use one of time, user");
   }
 
+  private static final String RECORDED =
+      """
+      time,policy,subject,cost,outcome
+      1791640536250001,search,s1,1,admitted
+      1791640536250002,search,s1,4,denied
+      time,policy,subject,cost,outcome
+      1791640536250003,search,s2,1,observed
+      1791640536250004,search,s2,1,other
+      1791640536250005,search,s2,1,thrown
+      1791640536250006,"login:IP, header = x",s3,1,trial
+      1791640536250007,search,s2
+      """;
+
+  /** A second header is that of a file that was joined. */
+  @Test
+  void aRecordedLogHasPolicies() throws IOException {
+    Path file = Logs.write(directory, "calls.csv", RECORDED);
+    for (LogFormat tried : new LogFormat[] {LogFormat.RECORDER, LogFormat.AUTO}) {
+      try (AccessLog log =
+          AccessLog.reader().format(tried).policy("search").showSubjects(true).read(file)) {
+        AccessLog.Summary summary = log.summary();
+        assertThat(log.busiest())
+            .containsExactly(
+                new AccessLog.BusySubject("s1", 2, 5), new AccessLog.BusySubject("s2", 1, 1));
+        assertThat(summary.formats()).containsExactly("recorder");
+        assertThat(summary.policy()).hasValue("search");
+        assertThat(summary.outcomes())
+            .isEqualTo(Map.of("admitted", 1L, "denied", 1L, "observed", 1L, "other", 1L));
+        assertThat(summary.deniedToday()).isEqualTo(1);
+        assertThat(summary.leftOut()).isEqualTo(1);
+        assertThat(summary.otherCalls()).isEqualTo(1);
+        assertThat(summary.unreadable()).isEqualTo(2);
+        assertThat(summary.wholeSeconds()).isFalse();
+      }
+    }
+    try (AccessLog log =
+        AccessLog.reader().policy("search").subject("all").deniedStatuses("429", true).read(file)) {
+      assertThat(log.subjects()).isEqualTo(1);
+      assertThat(log.summary().calls()).isEqualTo(2);
+    }
+  }
+
+  /** As it is before the first call. */
+  @Test
+  void aRecordedLogWithoutCallsIsNoOtherFormat() throws IOException {
+    Path file = Logs.write(directory, "calls.csv", "time,policy,subject,cost,outcome\n");
+    assertThatThrownBy(() -> AccessLog.reader().read(file))
+        .isInstanceOf(LogException.class)
+        .hasMessage("The log '%s' has no lines".formatted(file));
+  }
+
+  @Test
+  void onePolicyOfARecordedLogIsChosen() throws IOException {
+    Path file = Logs.write(directory, "calls.csv", RECORDED);
+    for (LogReader reader :
+        new LogReader[] {AccessLog.reader(), AccessLog.reader().policy("other")}) {
+      assertThatThrownBy(() -> reader.read(file))
+          .isInstanceOf(LogException.class)
+          .hasMessage(
+              "'%s' has calls of login:IP, header = x, search: choose one by --policy"
+                  .formatted(file));
+    }
+    assertThatThrownBy(() -> AccessLog.reader().path("/search/**").read(file))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "A recorded log has neither paths and methods nor addresses: select calls by --policy");
+    assertThatThrownBy(
+            () -> AccessLog.reader().format(LogFormat.RECORDER).subject("user").read(file))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "The subjects of a recorded log are those of the service: remove --subject, or use all");
+    assertThatThrownBy(
+            () -> AccessLog.reader().format(LogFormat.RECORDER).field("cost", "c").read(file))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("The fields of a recorded log are fixed: remove --field");
+  }
+
   @Test
   void anUnknownNameIsRejected() {
     assertThatThrownBy(() -> LogFormat.named("iis"))
         .hasMessage(
-            "The format 'iis' is unknown: use one of auto, combined, nginx, envoy, traefik, caddy, alb, micronaut, json, csv");
+            "The format 'iis' is unknown: use one of auto, combined, nginx, envoy, traefik, caddy, alb, micronaut, json, recorder, csv");
   }
 }

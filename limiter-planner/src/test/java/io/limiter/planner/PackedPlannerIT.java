@@ -33,7 +33,12 @@ class PackedPlannerIT {
 
   /** Returns what it prints, errors included. */
   private String run(int status, String... arguments) throws IOException, InterruptedException {
-    List<String> command = new ArrayList<>();
+    return run(status, List.of(), arguments);
+  }
+
+  private String run(int status, List<String> by, String... arguments)
+      throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>(by);
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.add("-jar");
     command.add(JAR.toString());
@@ -68,6 +73,13 @@ class PackedPlannerIT {
   @Test
   void readsTheStandardInputAndShowsNoProgressWithoutATerminal() throws Exception {
     assertThat(run(0, "-", "--rule", "60/1m")).contains("-: 1,000 calls").doesNotContain("\r");
+  }
+
+  /** The JVM then has a file of its own in that place, which must stay open. */
+  @Test
+  void aProcessWithoutAStandardInputEndsWithAMessage() throws Exception {
+    assertThat(run(1, List.of("sh", "-c", "exec \"$0\" \"$@\" <&-"), "-", "--rule", "60/1m"))
+        .matches("(?s)(None of [\\d,]+ lines of '-' could be read|The log '-' has no lines).*");
   }
 
   @Test

@@ -80,6 +80,37 @@ class PlannerCommandTest {
     assertThat(err.toString()).isEmpty();
   }
 
+  /** Numbers of a policy that is enforced are tried beside its own. */
+  @ParameterizedTest
+  @CsvSource({"observed, observe: true, rules", "denied, '', trial"})
+  void replaysWhatAServiceHasRecorded(String outcome, String observe, String member)
+      throws IOException {
+    StringBuilder text = new StringBuilder("time,policy,subject,cost,outcome\n");
+    for (int call = 0; call < 6; call++) {
+      text.append(
+          "179164053625%s001,search:IP,s1,1,%s\n".formatted(call, call < 4 ? "admitted" : outcome));
+    }
+    Path file = Logs.write(directory, "calls.csv", text.toString());
+    assertThat(
+            run(file.toString(), "--policy", "search:IP", "--rule", "4/1m", "--deny-calls", "50%"))
+        .isZero();
+    assertThat(out.toString().lines())
+        .contains(
+            "Recorded of search:IP: admitted: 4, %s: 2".formatted(outcome),
+            "  Denied: 2 of 6 calls (33.3 %), 1 of 1 subject");
+    assertThat(out.toString())
+        .contains(
+            "limiter:\n  policies:\n    search:\n"
+                + (observe.isEmpty() ? "" : "      " + observe + '\n')
+                + "      "
+                + member
+                + ":\n        - {count: 3, time: 10s")
+        .doesNotContain("full seconds", "routes:", "No call has a status");
+    assertThat(run(file.toString(), "--rule", "4/1m", "--counts", "failures")).isEqualTo(2);
+    assertThat(err.toString())
+        .isEqualTo("--counts is 'failures': a recorded log has no statuses, so use all\n");
+  }
+
   @Test
   void proposesRulesReadyToPaste() {
     assertThat(run(log, "--path", "/search/**", "--deny-subjects", "1")).isZero();

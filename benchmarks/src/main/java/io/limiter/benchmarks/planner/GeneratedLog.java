@@ -17,10 +17,42 @@ import java.util.SplittableRandom;
  * Writes combined logs, the same ones for the same numbers: calls of a day, in order.
  *
  * @param lines the number of calls
- * @param distinct whether each call is of an address of its own; otherwise of some hundred
- *     thousand, of which few make most calls
+ * @param addresses whose they are
  */
-public record GeneratedLog(int lines, boolean distinct) {
+public record GeneratedLog(int lines, Addresses addresses) {
+
+  /** Whose calls they are. */
+  enum Addresses {
+    /** Of some hundred thousand, of which few make most calls. */
+    SKEWED("of up to 300,000 addresses"),
+    /** Each of an address of its own. */
+    DISTINCT("each of another address"),
+    /** Of a third as many: each third call of a new one, the others of the newest tenth of all. */
+    FOLLOWING("of a third as many addresses, a tenth of which call at one time");
+
+    private final String text;
+
+    Addresses(String text) {
+      this.text = text;
+    }
+
+    @Override
+    public String toString() {
+      return text;
+    }
+
+    /** The address of a call. */
+    private int of(int line, int lines, SplittableRandom random) {
+      return switch (this) {
+        case SKEWED -> (int) (FEW * Math.pow(random.nextDouble(), SKEW));
+        case DISTINCT -> line;
+        case FOLLOWING -> {
+          int newest = line / 3;
+          yield line % 3 == 0 ? newest : newest - random.nextInt(Math.min(newest, lines / 30) + 1);
+        }
+      };
+    }
+  }
 
   private static final Instant BEGIN = Instant.parse("2026-10-10T00:00:00Z");
   private static final long DAY_SECONDS = 86_400;
@@ -35,7 +67,7 @@ public record GeneratedLog(int lines, boolean distinct) {
   /** The exponent by which addresses have more calls than others. */
   private static final double SKEW = 5;
 
-  private static final int ADDRESSES = 300_000;
+  private static final int FEW = 300_000;
 
   /** Writes the file. */
   public void write(Path file) throws IOException {
@@ -50,7 +82,7 @@ public record GeneratedLog(int lines, boolean distinct) {
           second = now;
           time = TIME.format(BEGIN.plusSeconds(second));
         }
-        int address = distinct ? l : (int) (ADDRESSES * Math.pow(random.nextDouble(), SKEW));
+        int address = addresses.of(l, lines, random);
         line.setLength(0);
         line.append("10.").append(address >> 16 & 255).append('.').append(address >> 8 & 255);
         line.append('.').append(address & 255).append(" - - [").append(time).append("] \"GET ");

@@ -8,6 +8,7 @@ import io.limiter.benchmarks.Report;
 import io.limiter.benchmarks.Spread;
 import io.limiter.benchmarks.Table;
 import io.limiter.benchmarks.Turns;
+import io.limiter.benchmarks.planner.GeneratedLog.Addresses;
 import io.limiter.planner.PlannerCommand;
 import java.io.IOException;
 import java.io.InputStream;
@@ -80,11 +81,12 @@ public final class PlannerMode implements Mode {
     int lines = options.number("lines", options.quick() ? QUICK_LINES : LINES);
     Path directory = Files.createTempDirectory("limiter-planner-log");
     try {
-      for (boolean distinct : new boolean[] {false, true}) {
+      for (Addresses addresses : Addresses.values()) {
+        int some = addresses == Addresses.FOLLOWING ? 3 * lines : lines;
         Path log = directory.resolve("access.log");
-        new GeneratedLog(lines, distinct).write(log);
+        new GeneratedLog(some, addresses).write(log);
         report.about("bytes of the log", String.valueOf(Files.size(log)));
-        report.table(measure(options, directory, log, lines, distinct));
+        report.table(measure(options, directory, log, some, addresses));
       }
     } finally {
       for (Path file : List.of(directory.resolve("access.log"), directory.resolve("denied.awk"))) {
@@ -95,7 +97,7 @@ public final class PlannerMode implements Mode {
   }
 
   private static Table measure(
-      Options options, Path directory, Path log, int lines, boolean distinct) throws Exception {
+      Options options, Path directory, Path log, int lines, Addresses addresses) throws Exception {
     Path script = directory.resolve("denied.awk");
     try (InputStream in =
         Objects.requireNonNull(PlannerMode.class.getResourceAsStream("denied.awk"))) {
@@ -120,9 +122,7 @@ public final class PlannerMode implements Mode {
     }
     Table table =
         new Table(
-                "%s lines, %s"
-                    .formatted(
-                        lines, distinct ? "each of another address" : "of up to 300,000 addresses"),
+                "%s lines, %s".formatted(lines, addresses),
                 "",
                 RATE,
                 "goal",

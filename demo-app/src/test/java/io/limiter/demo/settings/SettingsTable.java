@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.SoftAssertions.assertSoftly;
 
 import io.limiter.demo.settings.PackedService.Answer;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.time.ZoneId;
@@ -500,6 +501,11 @@ final class SettingsTable {
         s -> message(last(s, 1, "/items?n=101")),
         "The request exceeds the amount that is allowed at once");
     bound(kind, "limiter.events.queue-size", 4323, "4323");
+    String recorded = Path.of(System.getProperty("java.io.tmpdir"), "limiter-tried.csv").toString();
+    bound(kind, "limiter.recorder.file", recorded, recorded);
+    bound(kind, "limiter.recorder.files", 437, "437");
+    bound(kind, "limiter.recorder.max-size", "43MB", "45088768");
+    bound(kind, "limiter.recorder.share", 0.377, "0.377");
     row(
         kind,
         "limiter.exempt.header",

@@ -82,6 +82,8 @@ public final class FixedSettings {
               limiter.redis.key-prefix limiter.redis.key-secret
               limiter.redis.batch-size limiter.redis.slots
               limiter.redis.shared-settings.interval
+              limiter.recorder.file limiter.recorder.files
+              limiter.recorder.max-size limiter.recorder.share
               limiter.tier-lookup.cache-size limiter.tier-lookup.cache-time
               limiter.tier-lookup.headers limiter.tier-lookup.timeout
               """,
