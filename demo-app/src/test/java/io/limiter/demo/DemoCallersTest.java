@@ -6,6 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
 import io.limiter.core.testing.RecordedLog;
+import io.limiter.idempotency.Idempotent;
+import io.micronaut.context.annotation.Requires;
+import io.micronaut.http.annotation.Controller;
+import io.micronaut.http.annotation.Post;
+import io.micronaut.security.annotation.Secured;
+import io.micronaut.security.rules.SecurityRule;
 import java.net.http.HttpResponse;
 import java.util.Base64;
 import java.util.Map;
@@ -53,6 +59,44 @@ class DemoCallersTest {
       assertThat(log.messages())
           .singleElement()
           .isEqualTo("Filters for whose requests the JSON mapper writes denials: []");
+    }
+  }
+
+  @Controller("/keyed")
+  @Requires(property = "spec.name", value = "DemoCallersTest.keyed")
+  static class Keyed {
+    @Post("/open")
+    @Secured(SecurityRule.IS_ANONYMOUS)
+    @Idempotent
+    String open() {
+      return "open";
+    }
+
+    @Post("/secured")
+    @Secured(SecurityRule.IS_AUTHENTICATED)
+    @Idempotent
+    String secured() {
+      return "secured";
+    }
+  }
+
+  @Test
+  void aStartNamesTheIdempotentRoutesThatAreOpenToCallersWithoutAUser() {
+    try (RecordedLog log = RecordedLog.of("io.limiter.idempotency.IdempotentRoutes")) {
+      new Demo(
+              Demo.newService(),
+              Map.of(
+                  "spec.name",
+                  "DemoCallersTest.keyed",
+                  "limiter.idempotency.anonymous-by-address",
+                  false))
+          .close();
+      assertThat(log.lines())
+          .singleElement()
+          .asString()
+          .startsWith("WARN Routes are open to callers without a user, so each Idempotency-Key")
+          .contains("Keyed.open(")
+          .doesNotContain("Keyed.secured(");
     }
   }
 

@@ -75,6 +75,8 @@ final class IdempotentRoutes
   // By name: both modules are optional.
   private static final String SECURITY = "io.micronaut.security.filters.SecurityFilter";
 
+  private static final String SECURED = "io.micronaut.security.annotation.Secured";
+
   private final BeanContext beans;
   private final PlanRegistry plans;
   private final NamedBeans named;
@@ -406,22 +408,34 @@ final class IdempotentRoutes
         });
   }
 
+  /** Of routes whose callers may have no user: their keys would have no owner. */
   private void warnOfAnonymous() {
-    if (anonymousByAddress
-        || ClassUtils.isPresent(SECURITY, IdempotentRoutes.class.getClassLoader())) {
+    if (anonymousByAddress) {
       return;
     }
+    boolean secured = ClassUtils.isPresent(SECURITY, IdempotentRoutes.class.getClassLoader());
     Set<String> routes =
-        Stream.concat(annotated.values().stream(), byPath.stream().map(ByPath::terms))
+        Stream.concat(
+                annotated.entrySet().stream()
+                    .filter(route -> !secured || isOpen(route.getKey()))
+                    .map(Map.Entry::getValue),
+                byPath.stream().map(ByPath::terms).filter(terms -> !secured))
             .filter(terms -> terms.owner().kind() == SubjectSource.Kind.USER)
             .map(Terms::scope)
             .collect(Collectors.toCollection(TreeSet::new));
     if (!routes.isEmpty()) {
       LOG.warn(
-          "Without micronaut-security no request has a user, so each Idempotency-Key is answered 400: {}. Name the owner of keys by a header or a resolver, or set {}.anonymous-by-address: true, so that callers behind one address share their keys",
+          "{}, so each Idempotency-Key of a request without one is answered 400: {}. Name the owner of keys by a header or a resolver, or set {}.anonymous-by-address: true, so that callers behind one address share their keys",
+          secured
+              ? "Routes are open to callers without a user"
+              : "Without micronaut-security no request has a user",
           PlanRegistry.listed(List.copyOf(routes)),
           IdempotencyConfiguration.PREFIX);
     }
+  }
+
+  private static boolean isOpen(ExecutableMethod<?, ?> method) {
+    return List.of(method.stringValues(SECURED)).contains("isAnonymous()");
   }
 
   /** Filters that are as far outside as the one that stores responses: the order is not defined. */

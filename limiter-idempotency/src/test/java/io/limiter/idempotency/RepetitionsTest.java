@@ -6,6 +6,7 @@ import static java.time.format.DateTimeFormatter.RFC_1123_DATE_TIME;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
@@ -910,6 +911,19 @@ class RepetitionsTest {
         assertThat(first).startsWith(length + " bytes");
         assertThat(large.post("/replay/streamed", body, KEY, key).body()).isEqualTo(first);
       }
+    }
+  }
+
+  @Test
+  void aStartNamesTheRoutesWhoseCallersHaveNoUser() {
+    try (RecordedLog log = RecordedLog.of(IdempotentRoutes.class)) {
+      IdempotentService.start(SPEC, Map.of()).close();
+      assertThat(log.lines())
+          .anySatisfy(
+              line ->
+                  assertThat(line)
+                      .startsWith("WARN Without micronaut-security no request has a user, so each")
+                      .contains("anonymous-by-address: true"));
     }
   }
 
