@@ -331,6 +331,9 @@ class RecorderTest {
     try (RecordedLog log = RecordedLog.of(RECORDER);
         TestServer server = start()) {
       server.get("/recorded/costly", "X-Key", "a");
+      await() // it must not be in the queue any more
+          .atMost(PATIENCE)
+          .untilAsserted(() -> assertThat(function(server, "limiter.recorder.lines")).isEqualTo(1));
       ArrivingCall<?> call = server.bean(LastCall.class).last.orElseThrow();
       Policy policy = call.plan().policy();
       VerdictListener recorder =
