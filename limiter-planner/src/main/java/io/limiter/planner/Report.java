@@ -122,17 +122,17 @@ public record Report(
     }
     if (summary.anonymous() > 0) {
       notes.add(
-          "%s calls have no subject, and are counted by their address."
+          "Calls without a subject, which are counted by their address: %s."
               .formatted(number(summary.anonymous())));
     }
     if (summary.leftOut() > 0) {
       notes.add(
-          "%s selected calls are left out: no subject, a cost of 0, or denied by today's limiter or, in a recorded log, by something else than the policy."
+          "Selected calls that are left out: %s. They have no subject, a cost of 0, or were denied by today's limiter or, in a recorded log, by something else than the policy."
               .formatted(number(summary.leftOut())));
     }
     if (summary.outOfOrder() > 0) {
       notes.add(
-          "%s calls are earlier than one before them in the log; they are replayed in the order of their times."
+          "Calls that are earlier than one before them in the log, and are replayed in the order of their times: %s."
               .formatted(number(summary.outOfOrder())));
     }
     if (summary.unreadable() > 0) {
