@@ -58,19 +58,31 @@ final class RealService {
   private static final class Answers implements OpenLoop.Listener {
 
     private final long begin = System.nanoTime();
+    private final int counted;
     private final List<Integer> good = new ArrayList<>();
     private final List<Double> millis = new ArrayList<>();
     private long all;
 
+    /**
+     * @param counted the first second whose answers have a latency, and are admitted or not
+     */
+    Answers(int counted) {
+      this.counted = counted;
+    }
+
     @Override
     public void answered(int status, long nanos) {
-      all++;
+      int second = (int) TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin);
+      if (second >= counted) {
+        all++;
+      }
       if (status == 200) {
-        int second = (int) TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin);
         while (good.size() <= second) {
           good.add(0);
         }
-        millis.add(nanos / 1e6);
+        if (second >= counted) {
+          millis.add(nanos / 1e6);
+        }
         if (nanos <= IN_TIME) {
           good.set(second, good.get(second) + 1);
         }
@@ -86,7 +98,7 @@ final class RealService {
     }
 
     double admitted() {
-      return (double) millis.size() / all;
+      return all == 0 ? 0 : (double) millis.size() / all;
     }
 
     double p99() {
@@ -175,7 +187,7 @@ final class RealService {
 
   private void row(Table table, String name, boolean limited, Load load) {
     try (JavaProcess service = start(limited)) {
-      Answers critical = new Answers();
+      Answers critical = new Answers(warmUp);
       CompletableFuture<LoadResult> beside =
           meanwhile(() -> load(service, "/critical", CRITICAL, seconds, critical));
       Seen seen = load.on(service);
@@ -194,7 +206,7 @@ final class RealService {
   }
 
   private Seen open(JavaProcess service, double load) {
-    Answers answers = new Answers();
+    Answers answers = new Answers(warmUp);
     LoadResult result = load(service, "/call", load * CAPACITY - CRITICAL, seconds, answers);
     return new Seen(
         answers.good(warmUp, seconds), text(answers.p99(), 0), result.denied() / (double) seconds);
@@ -216,7 +228,7 @@ final class RealService {
     for (boolean limited : List.of(true, false)) {
       int after = warmUp + seconds;
       try (JavaProcess service = start(limited)) {
-        Answers answers = new Answers();
+        Answers answers = new Answers(warmUp);
         CompletableFuture<LoadResult> load =
             meanwhile(() -> load(service, "/call", 2 * CAPACITY, after + 11, answers));
         sleep(warmUp);
