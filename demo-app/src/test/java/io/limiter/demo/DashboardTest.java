@@ -21,6 +21,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
@@ -37,6 +38,8 @@ class DashboardTest {
 
   /** Prometheus adds them to what it scrapes. */
   private static final Set<String> OF_PROMETHEUS = Set.of("job", "instance");
+
+  @TempDir static Path directory;
 
   private static final Pattern TEXT = Pattern.compile("\"[^\"]*\"");
   private static final Pattern RANGE = Pattern.compile("\\[[^]]*]");
@@ -200,7 +203,9 @@ class DashboardTest {
             "limiter.policies.search.trial[0].count",
             1,
             "limiter.policies.search.trial[0].time",
-            "60s");
+            "60s",
+            "limiter.recorder.file",
+            directory.resolve("calls.csv").toString());
     Map<String, Set<String>> metrics = new HashMap<>();
     try (Demo demo = new Demo(Demo.newService(), settings)) {
       for (int i = 0; i < 12; i++) {

@@ -79,7 +79,7 @@ public final class RedisScripts {
    */
   public <T> CompletionStage<T> run(
       Script script, byte[][] keys, byte[][] arguments, Function<byte[], T> read) {
-    return run(call(script, keys, arguments), keys, read);
+    return run(script, keys, arguments, read, false);
   }
 
   /**
@@ -88,22 +88,27 @@ public final class RedisScripts {
    */
   public <T> CompletionStage<T> runPastBreaker(
       Script script, byte[][] keys, byte[][] arguments, Function<byte[], T> read) {
-    return run(call(script, keys, arguments).passBreaker(), keys, read);
+    return run(script, keys, arguments, read, true);
   }
 
-  private ScriptCall<byte[]> call(Script script, byte[][] keys, byte[][] arguments) {
-    return new ScriptCall<>(
-        nodes,
-        script.script,
-        ScriptOutputType.VALUE,
-        keys,
-        arguments,
-        ScriptCall.Time.of(settings.deadline(), settings));
-  }
-
+  // No type of Lettuce, nor one that has it, is in the signature: it is absent where others
+  // compile.
   private <T> CompletionStage<T> run(
-      ScriptCall<byte[]> call, byte[][] keys, Function<byte[], T> read) {
-    return call.start()
+      Script script,
+      byte[][] keys,
+      byte[][] arguments,
+      Function<byte[], T> read,
+      boolean pastBreaker) {
+    ScriptCall<byte[]> call =
+        new ScriptCall<>(
+            nodes,
+            script.script,
+            ScriptOutputType.VALUE,
+            keys,
+            arguments,
+            ScriptCall.Time.of(settings.deadline(), settings));
+    return (pastBreaker ? call.passBreaker() : call)
+        .start()
         .thenApply(
             reply -> {
               try {
