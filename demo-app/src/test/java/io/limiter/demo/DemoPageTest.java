@@ -180,7 +180,7 @@ class DemoPageTest {
       }
       seen++;
     }
-    assertThat(seen).isEqualTo(24);
+    assertThat(seen).isEqualTo(25);
   }
 
   @Test

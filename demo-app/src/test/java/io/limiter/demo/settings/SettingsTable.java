@@ -785,7 +785,7 @@ final class SettingsTable {
         kind,
         "limiter.overload.enabled",
         false,
-        s -> s.operator("/limits").body().contains("\"overloaded\"") ? "there" : "absent",
+        s -> s.operator("/limits").body().contains("\"http\":{\"overloaded\"") ? "there" : "absent",
         "absent",
         "there");
     row(
