@@ -136,7 +136,7 @@ class EverythingOnTest {
   static class InRedis extends Everything implements TestPropertyProvider {
     @Override
     public Map<String, String> getProperties() {
-      return Map.of("redis.uri", RedisFixture.uri());
+      return Map.of("redis.uri", RedisFixture.uri(), "limiter.redis.deadline", "10s");
     }
   }
 

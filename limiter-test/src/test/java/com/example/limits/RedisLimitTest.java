@@ -46,7 +46,13 @@ class RedisLimitTest implements TestPropertyProvider {
 
   @Override
   public Map<String, String> getProperties() {
-    return Map.of("redis.uri", RedisFixture.uri(), "limiter.redis.key-prefix", PREFIX);
+    return Map.of(
+        "redis.uri",
+        RedisFixture.uri(),
+        "limiter.redis.key-prefix",
+        PREFIX,
+        "limiter.redis.deadline",
+        "10s");
   }
 
   @BeforeAll

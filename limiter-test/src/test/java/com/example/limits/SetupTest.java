@@ -124,7 +124,7 @@ class SetupTest {
   static class OneOverRedis extends Meeting implements TestPropertyProvider {
     @Override
     public Map<String, String> getProperties() {
-      return Map.of("redis.uri", RedisFixture.uri());
+      return Map.of("redis.uri", RedisFixture.uri(), "limiter.redis.deadline", "10s");
     }
   }
 
@@ -133,7 +133,7 @@ class SetupTest {
   static class OtherOverRedis extends Meeting implements TestPropertyProvider {
     @Override
     public Map<String, String> getProperties() {
-      return Map.of("redis.uri", RedisFixture.uri());
+      return Map.of("redis.uri", RedisFixture.uri(), "limiter.redis.deadline", "10s");
     }
   }
 
