@@ -27,6 +27,8 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Objects;
@@ -88,13 +90,26 @@ final class CallRecorder implements VerdictListener, EndpointPart {
   private volatile boolean closed;
 
   // Of the writing thread.
-  private final IdentityHashMap<LimitPlan, List<String>> names = new IdentityHashMap<>();
+  private final IdentityHashMap<LimitPlan, List<NamedCharge>> names = new IdentityHashMap<>();
   private final StringBuilder lines = new StringBuilder();
   private int count;
 
   /** A call, whose lines the writing thread makes. */
   private record DecidedCall(
       LimitPlan whole, LimitPlan plan, LimitRequest asked, Verdict verdict, long micros) {}
+
+  /**
+   * A charge of a plan.
+   *
+   * @param name its policy, and its subject if there are several, ready to be written
+   * @param anonymousName the name for a caller without the subject, whose rules may be others
+   */
+  private record NamedCharge(PlannedCharge planned, String name, String anonymousName) {
+
+    String name(Charge charge) {
+      return charge.stack() == planned.anonymousRules() ? anonymousName : name;
+    }
+  }
 
   CallRecorder(RecorderConfiguration settings, Optional<RedisSettings> redis) {
     this.path = Objects.requireNonNull(settings.file());
@@ -137,10 +152,17 @@ final class CallRecorder implements VerdictListener, EndpointPart {
       drop();
       return;
     }
-    boolean byStore = verdict.decidedBy() == DecidedBy.STORE && verdict.decidedAtMicros() > 0;
-    long micros = byStore ? verdict.decidedAtMicros() : System.currentTimeMillis() * 1_000;
+    boolean timed = verdict.decidedBy() == DecidedBy.STORE || isCached(verdict);
+    long micros =
+        timed && verdict.decidedAtMicros() > 0
+            ? verdict.decidedAtMicros()
+            : System.currentTimeMillis() * 1_000;
     waiting.incrementAndGet();
     queue.add(new DecidedCall(call.whole(), call.plan(), asked, verdict, micros));
+  }
+
+  private static boolean isCached(Verdict verdict) {
+    return verdict.decidedBy() == DecidedBy.DENY_CACHE;
   }
 
   private boolean isSampled(LimitRequest asked) {
@@ -235,15 +257,19 @@ final class CallRecorder implements VerdictListener, EndpointPart {
     if (names.size() > MAX_PLANS) {
       names.clear(); // of plans before refreshes
     }
-    List<String> named = names.computeIfAbsent(call.plan, plan -> names(plan, call.whole));
+    List<NamedCharge> plan = names.computeIfAbsent(call.plan, any -> names(any, call.whole));
     List<Charge> charges = call.asked.charges();
+    List<String> named = new ArrayList<>(charges.size());
+    for (int c = 0; c < charges.size(); c++) {
+      named.add(plan.get(c).name(charges.get(c)));
+    }
     for (int c = 0; c < charges.size(); c++) {
       StateKey key = charges.get(c).key();
       // Rules on trial count the same subject under a key of their own.
       if (named.indexOf(named.get(c)) == c && isSampled(key)) {
         lines.append(call.micros).append(',').append(named.get(c)).append(',');
         lines.append(secret.tag(key)).append(',').append(charges.get(c).cost()).append(',');
-        lines.append(outcome(call, named, c)).append('\n');
+        lines.append(outcome(call, plan, named, c)).append('\n');
         count++;
       }
     }
@@ -253,25 +279,27 @@ final class CallRecorder implements VerdictListener, EndpointPart {
    * What the rules of one policy and subject say. Without {@code other}, a replay of these rules
    * over the lines counts as the service has.
    */
-  private static String outcome(DecidedCall call, List<String> named, int first) {
+  private static String outcome(
+      DecidedCall call, List<NamedCharge> plan, List<String> named, int first) {
     Verdict verdict = call.verdict;
     if (verdict.allowed() && !call.plan.observesSome()) {
       return "admitted";
     }
     List<Charge> charges = call.asked.charges();
-    List<PlannedCharge> planned =
-        call.plan.policies().stream().flatMap(policy -> policy.charges().stream()).toList();
     boolean denied = false;
     boolean observed = false;
     boolean trial = false;
     for (int c = first; c < charges.size(); c++) {
       Charge charge = charges.get(c);
       if (named.get(c).equals(named.get(first))) {
-        boolean violated = verdict.rules().stream().anyMatch(rule -> violates(rule, charge));
+        boolean onTrial = plan.get(c).planned().trial();
+        boolean violated =
+            verdict.rules().stream()
+                .anyMatch(rule -> violates(rule, charge) && !(isCached(verdict) && isOver(rule)));
         boolean bans = verdict.outcome() == Outcome.BANNED && charge.stack().ban().isPresent();
         denied |= !charge.observed() && (violated || bans);
-        trial |= violated && planned.get(c).trial();
-        observed |= violated && charge.observed() && !planned.get(c).trial();
+        trial |= violated && onTrial;
+        observed |= violated && charge.observed() && !onTrial;
       }
     }
     if (!verdict.allowed()) {
@@ -286,29 +314,49 @@ final class CallRecorder implements VerdictListener, EndpointPart {
         && charge.stack().rules().stream().map(Rule::name).anyMatch(name::equals);
   }
 
-  /** How the charges of a plan are named, ready to be written. */
-  private static List<String> names(LimitPlan plan, LimitPlan whole) {
+  /** The deny cache repeats what a rule denied while another one of the call still denies it. */
+  private static boolean isOver(RuleVerdict verdict) {
+    return verdict.retryAfter().filter(Duration::isZero).isPresent();
+  }
+
+  private static List<NamedCharge> names(LimitPlan plan, LimitPlan whole) {
     return plan.policies().stream()
-        .flatMap(policy -> policy.charges().stream().map(charge -> name(policy, charge, whole)))
+        .flatMap(policy -> policy.charges().stream().map(charge -> named(policy, charge, whole)))
         .toList();
   }
 
-  private static String name(PolicyPlan policy, PlannedCharge charge, LimitPlan whole) {
-    long subjects =
+  private static NamedCharge named(PolicyPlan policy, PlannedCharge charge, LimitPlan whole) {
+    List<PlannedCharge> all =
         whole.policies().stream()
             .filter(each -> each.name().equals(policy.name()))
             .flatMap(each -> Stream.concat(Stream.of(each), each.tiers().values().stream()))
             .flatMap(each -> each.charges().stream())
-            .map(PlannedCharge::source)
-            .distinct()
-            .count();
+            .toList();
     String name = policy.name();
-    if (subjects > 1) {
+    String method = whole.method();
+    String limit = limit(charge);
+    boolean usual = List.of(method, method + ' ' + name, name).contains(limit);
+    if (all.stream().map(PlannedCharge::source).distinct().count() > 1) {
       String source = charge.source().written();
       name += ':' + source.substring(source.indexOf("= ") + 2);
     }
-    name = LogThrottle.oneLine(name, 1_000);
-    return name.matches("[^\",]*") ? name : '"' + name.replace("\"", "\"\"") + '"';
+    if (!usual && all.stream().map(CallRecorder::limit).distinct().count() > 1) {
+      name += ':' + limit; // the key of its annotation, or its condition
+    }
+    boolean same = charge.rules().rules().equals(charge.anonymousRules().rules());
+    return new NamedCharge(charge, column(name), same ? column(name) : column(name + ":anonymous"));
+  }
+
+  /** The limit without what tells rules apart that are only observed, or on trial. */
+  private static String limit(PlannedCharge charge) {
+    return charge.observed()
+        ? charge.limit().replaceFirst(" (observed|trial)$", "")
+        : charge.limit();
+  }
+
+  private static String column(String name) {
+    String line = LogThrottle.oneLine(name, 1_000);
+    return line.matches("[^\",]*") ? line : '"' + line.replace("\"", "\"\"") + '"';
   }
 
   /** Writes what waits, within a bound. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.recorder;
 
-import java.io.BufferedReader;
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -43,7 +43,7 @@ final class RecorderFile implements Closeable {
   /** Opens the file, and continues it if it is one of these. */
   FileChannel open() throws IOException {
     FileChannel open = channel;
-    if (open != null && Files.exists(file)) {
+    if (open != null && file.toFile().length() == size) { // else emptied, moved or replaced
       return open;
     }
     close();
@@ -55,6 +55,7 @@ final class RecorderFile implements Closeable {
             file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
     size = open.size();
     if (size == 0) {
+      cut = false;
       try {
         writeAll(open, ByteBuffer.wrap((header + '\n').getBytes(StandardCharsets.UTF_8)));
       } catch (IOException full) {
@@ -68,10 +69,16 @@ final class RecorderFile implements Closeable {
   }
 
   private boolean begins() throws IOException {
-    try (BufferedReader in = Files.newBufferedReader(file, StandardCharsets.ISO_8859_1)) {
-      char[] first = new char[header.length()];
-      int read = in.read(first);
-      return read < 0 || new String(first, 0, read).equals(header);
+    try (RandomAccessFile in = new RandomAccessFile(file.toFile(), "r")) {
+      if (in.length() == 0) {
+        return true;
+      }
+      in.seek(in.length() - 1);
+      cut = in.read() != '\n'; // on a full disk, by a process that is gone
+      byte[] first = new byte[header.length()];
+      in.seek(0);
+      return in.read(first) == first.length
+          && new String(first, StandardCharsets.UTF_8).equals(header);
     }
   }
 
@@ -105,7 +112,6 @@ final class RecorderFile implements Closeable {
         Files.move(from, numbered(number + 1), StandardCopyOption.REPLACE_EXISTING);
       }
     }
-    cut = false;
   }
 
   private Path numbered(int number) {

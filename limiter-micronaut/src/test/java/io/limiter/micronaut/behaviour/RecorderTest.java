@@ -4,9 +4,12 @@ package io.limiter.micronaut.behaviour;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.DecidedBy;
+import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
+import io.limiter.core.rule.Rule;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.annotation.Algorithm;
 import io.limiter.micronaut.annotation.LimitType;
@@ -94,6 +97,38 @@ class RecorderTest {
       return "ok";
     }
 
+    @Get("/policies")
+    @RateLimiter(
+        value = "brief",
+        header = "X-Key",
+        rules = @RateRule(count = 2, time = 300, timeUnit = TimeUnit.MILLISECONDS))
+    @RateLimiter(value = "long", header = "X-Key", rules = @RateRule(count = 4, time = 3))
+    String policies() {
+      return "ok";
+    }
+
+    @Get("/keys")
+    @RateLimiter(value = "keys", header = "X-Key", rules = @RateRule(count = 9))
+    @RateLimiter(
+        value = "keys",
+        key = "tokens",
+        header = "X-Key",
+        cost = "5",
+        rules = @RateRule(count = 7))
+    String keys() {
+      return "ok";
+    }
+
+    @Get("/anonymous")
+    @RateLimiter(
+        value = "partners",
+        header = "X-Key",
+        rules = @RateRule(count = 3),
+        anonymousRules = @RateRule(count = 1))
+    String anonymous() {
+      return "ok";
+    }
+
     @Get("/costly")
     @RateLimiter(value = "costly", cost = "3", header = "X-Key", rules = @RateRule(count = 7))
     String costly() {
@@ -170,8 +205,13 @@ class RecorderTest {
   }
 
   private Map<String, Long> bySubject(String outcome) throws IOException {
+    return bySubject("", outcome);
+  }
+
+  private Map<String, Long> bySubject(String policy, String outcome) throws IOException {
     return lines().stream()
         .map(line -> line.split(","))
+        .filter(line -> policy.isEmpty() || line[1].equals(policy))
         .filter(line -> outcome.isEmpty() || line[4].equals(outcome))
         .collect(Collectors.groupingBy(line -> line[2], Collectors.counting()));
   }
@@ -225,6 +265,52 @@ class RecorderTest {
     assertThat(planned("tried", false, "12/1s")).isEqualTo(bySubject("denied"));
   }
 
+  /** The deny cache repeats what a policy denied as long as the other one denies the call. */
+  @Test
+  void aPolicyDeniesNoCachedCallAfterItsTime() throws IOException {
+    try (TestServer server = start()) {
+      assertThat(server.status("/recorded/policies", "X-Key", "a")).isEqualTo(200);
+      ArrivingCall<?> call = server.bean(LastCall.class).last.orElseThrow();
+      List<RuleVerdict> rules =
+          Stream.of(Duration.ZERO, Duration.ofSeconds(2))
+              .map(wait -> denied(call, wait.isZero() ? "brief" : "long", wait))
+              .toList();
+      recorder(server)
+          .decided(
+              call,
+              Verdict.of(call.plan().policy(), Outcome.LIMITED)
+                  .rules(rules)
+                  .decidedBy(DecidedBy.DENY_CACHE)
+                  .decidedAtMicros(1_791_640_536_250_123L)
+                  .build());
+    }
+    assertThat(lines().subList(2, 4).stream().map(line -> line.split(",")))
+        .map(line -> line[0] + ' ' + line[1] + ' ' + line[4])
+        .containsExactly("1791640536250123 brief other", "1791640536250123 long denied");
+  }
+
+  private static RuleVerdict denied(ArrivingCall<?> call, String policy, Duration wait) {
+    Rule rule =
+        call.plan().policies().stream()
+            .filter(each -> each.name().equals(policy))
+            .findFirst()
+            .orElseThrow()
+            .charges()
+            .get(0)
+            .rules()
+            .rules()
+            .get(0);
+    return new RuleVerdict(
+        rule, true, 0, 0, Optional.of(wait), wait, rule.window(), false, false, 0);
+  }
+
+  private static VerdictListener recorder(TestServer server) {
+    return server.context().getBeansOfType(VerdictListener.class).stream()
+        .filter(each -> each.getClass().getName().startsWith(RECORDER))
+        .findFirst()
+        .orElseThrow();
+  }
+
   /** With one secret, another instance and another start record the same subjects. */
   @Test
   void aSampleHasAllCallsOfItsSubjects() throws IOException {
@@ -271,6 +357,37 @@ class RecorderTest {
             "two:GLOBAL 1 denied");
     assertThat(planned("two:x-key", false, "2/1m").values()).containsExactly(1L);
     assertThat(planned("two:GLOBAL", false, "3/1m").values()).containsExactly(1L);
+  }
+
+  @Test
+  void eachKeyOfAPolicyHasItsName() throws IOException {
+    try (TestServer server = start()) {
+      assertThat(server.status("/recorded/keys", "X-Key", "a")).isEqualTo(200);
+      assertThat(server.status("/recorded/keys", "X-Key", "a")).isEqualTo(429);
+    }
+    assertThat(
+            lines().stream()
+                .map(line -> line.split(","))
+                .map(line -> line[1] + ' ' + line[3] + ' ' + line[4]))
+        .containsExactly(
+            "keys 1 admitted", "keys:tokens 5 admitted", "keys 1 other", "keys:tokens 5 denied");
+    assertThat(planned("keys:tokens", false, "7/1m").values()).containsExactly(1L);
+  }
+
+  /** They have rules of their own. */
+  @Test
+  void callersWithoutTheSubjectHaveTheirName() throws IOException {
+    try (TestServer server = start()) {
+      for (int call = 0; call < 4; call++) {
+        server.get("/recorded/anonymous", "X-Key", "a");
+        server.get("/recorded/anonymous");
+      }
+    }
+    assertThat(bySubject("partners", "denied").values()).containsExactly(1L);
+    assertThat(planned("partners", false, "3/1m")).isEqualTo(bySubject("partners", "denied"));
+    assertThat(bySubject("partners:anonymous", "denied").values()).containsExactly(3L);
+    assertThat(planned("partners:anonymous", false, "1/1m"))
+        .isEqualTo(bySubject("partners:anonymous", "denied"));
   }
 
   @Test
@@ -336,13 +453,9 @@ class RecorderTest {
           .untilAsserted(() -> assertThat(function(server, "limiter.recorder.lines")).isEqualTo(1));
       ArrivingCall<?> call = server.bean(LastCall.class).last.orElseThrow();
       Policy policy = call.plan().policy();
-      VerdictListener recorder =
-          server.context().getBeansOfType(VerdictListener.class).stream()
-              .filter(each -> each.getClass().getName().startsWith(RECORDER))
-              .findFirst()
-              .orElseThrow();
+      VerdictListener recorder = recorder(server);
       Verdict held =
-          Verdict.of(policy, io.limiter.core.Outcome.LIMITED)
+          Verdict.of(policy, Outcome.LIMITED)
               .build()
               .withRules(new HeldRules(end), io.limiter.core.Reservation.NOTHING);
       for (int each = 0; each < calls; each++) {

@@ -97,6 +97,30 @@ class RecorderFileTest {
   }
 
   @Test
+  void aFileThatIsEmptiedOrReplacedBeginsAgain() throws IOException {
+    try (RecorderFile file = file(1_000, 3)) {
+      write(file, LINE);
+      Files.writeString(path, "");
+      write(file, LINE);
+      assertThat(path).hasContent("a,b\n" + LINE);
+      Files.move(path, directory.resolve("moved"));
+      Files.createFile(path);
+      write(file, LINE);
+    }
+    assertThat(path).hasContent("a,b\n" + LINE);
+  }
+
+  @Test
+  void aLineThatAnEarlierStartHasCutIsEnded() throws IOException {
+    Files.writeString(path, "a,b\n1234");
+    try (RecorderFile file = file(1_000, 3)) {
+      write(file, LINE);
+      write(file, LINE);
+    }
+    assertThat(path).hasContent("a,b\n1234\n" + LINE + LINE);
+  }
+
+  @Test
   void otherContentIsKept() throws IOException {
     Files.writeString(path, "something else");
     try (RecorderFile file = file(1_000, 3)) {
