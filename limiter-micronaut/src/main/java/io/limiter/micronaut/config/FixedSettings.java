@@ -9,6 +9,7 @@ import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
 import io.micronaut.core.value.PropertyResolver;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -17,6 +18,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -88,6 +90,55 @@ public final class FixedSettings {
               limiter.tier-lookup.headers limiter.tier-lookup.timeout
               """,
           ModuleSettings.others());
+
+  /**
+   * Settings of one type. Micronaut uses the default in place of a value that is none of that type.
+   *
+   * @param type what the value is converted to
+   * @param what it is, for the remedy
+   */
+  private record Typed(Class<?> type, String what, Set<String> all) {
+
+    private static final List<Typed> TYPES =
+        List.of(
+            new Typed(
+                Integer.class,
+                "a number",
+                names(
+                    """
+                    limiter.address.ipv6-prefix
+                    limiter.denial.status limiter.denial.banned-status
+                    limiter.denial.duplicate-status limiter.denial.unavailable-status
+                    limiter.deny-cache.max-size limiter.events.queue-size
+                    limiter.memory.instances limiter.memory.max-subjects
+                    limiter.recorder.files limiter.redis.batch-size limiter.redis.max-connections
+                    limiter.tier-lookup.cache-size
+                    """,
+                    Stream.of())),
+            new Typed(Long.class, "a number", Set.of("limiter.max-count")),
+            new Typed(
+                Double.class,
+                "a number",
+                Set.of("limiter.headers.retry-after-jitter", "limiter.recorder.share")),
+            new Typed(
+                Duration.class,
+                "a time, such as 500ms",
+                names(
+                    """
+                    limiter.deny-cache.max-age
+                    limiter.redis.deadline limiter.redis.hard-deadline limiter.redis.start-timeout
+                    limiter.redis.shared-settings.interval
+                    limiter.tier-lookup.cache-time limiter.tier-lookup.timeout
+                    """,
+                    Stream.of())));
+
+    boolean misses(String name, PropertyResolver settings) {
+      return all.contains(name) && settings.getProperty(name, type).isEmpty();
+    }
+  }
+
+  /** Bytes, as Micronaut reads them. */
+  private static final Pattern SIZE = Pattern.compile("\\d+(?:[KMGkmg][Bb])?");
 
   private final UnknownSettings unknown = new UnknownSettings();
   private final Map<String, Integer> atStart;
@@ -171,6 +222,16 @@ public final class FixedSettings {
         text.filter(word -> !PolicyMember.SWITCH_WORDS.contains(word.toLowerCase(Locale.ROOT)))
             .ifPresent(
                 word -> mistakes.add("%s = %s: set it to true or false".formatted(name, word)));
+      }
+      if (text.isPresent()) {
+        Typed.TYPES.stream()
+            .filter(typed -> typed.misses(name, settings))
+            .map(Typed::what)
+            .forEach(
+                what -> mistakes.add("%s = %s: set it to %s".formatted(name, text.get(), what)));
+        if (name.equals("limiter.recorder.max-size") && !SIZE.matcher(text.get()).matches()) {
+          mistakes.add("%s = %s: set it to a size, such as 100MB".formatted(name, text.get()));
+        }
       }
       return text;
     } catch (ConfigurationException unresolved) {

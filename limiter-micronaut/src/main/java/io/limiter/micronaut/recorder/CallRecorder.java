@@ -107,7 +107,7 @@ final class CallRecorder implements VerdictListener, EndpointPart {
   private record NamedCharge(PlannedCharge planned, String name, String anonymousName) {
 
     String name(Charge charge) {
-      return charge.stack() == planned.anonymousRules() ? anonymousName : name;
+      return charge.stack().equals(planned.anonymousRules()) ? anonymousName : name;
     }
   }
 

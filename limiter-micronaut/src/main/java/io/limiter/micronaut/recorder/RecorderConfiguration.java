@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param share The share of subjects that are recorded, with all their calls. Default value 1,
  *     which is all of them; more than 0. Instances with one {@code limiter.redis.key-secret} record
  *     the same subjects.
- * @param maxSize Maximum size of one file. Default value 100MB; 1MB to 1TB. Then it is renamed to
- *     {@code FILE.1}, that one to {@code FILE.2}, and so on.
+ * @param maxSize Maximum size of one file. Default value 100MB; 1MB to 1024GB. Then it is renamed
+ *     to {@code FILE.1}, that one to {@code FILE.2}, and so on.
  * @param files Maximum number of files. Default value 5; 1 to 1,000. The oldest one is deleted.
  */
 @ConfigurationProperties(RecorderConfiguration.PREFIX)
@@ -39,7 +39,10 @@ record RecorderConfiguration(
   RecorderConfiguration {
     Bounds.require(PREFIX + ".share", share, 0 < share && share <= 1, "more than 0 and 1 at most");
     Bounds.require(
-        PREFIX + ".max-size", maxSize, LEAST_SIZE <= maxSize && maxSize <= MOST_SIZE, "1MB to 1TB");
+        PREFIX + ".max-size",
+        maxSize,
+        LEAST_SIZE <= maxSize && maxSize <= MOST_SIZE,
+        "1MB to 1024GB");
     Bounds.require(PREFIX + ".files", files, 1, 1_000);
   }
 }
