@@ -522,7 +522,7 @@ class RecorderTest {
       value = {
         "share | 0 | limiter.recorder.share = 0.0: set it to more than 0 and 1 at most",
         "share | 1.1 | limiter.recorder.share = 1.1: set it to more than 0 and 1 at most",
-        "max-size | 1000 | limiter.recorder.max-size = 1000: set it to 1MB to 1TB",
+        "max-size | 1000 | limiter.recorder.max-size = 1000: set it to 1MB to 1024GB",
         "files | 0 | limiter.recorder.files = 0: set it to 1 to 1000"
       })
   void aMistakeStopsTheStart(String setting, String value, String message) {
