@@ -8,6 +8,7 @@ import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.convert.ConversionService;
 import io.micronaut.core.value.PropertyResolver;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -97,9 +98,9 @@ public final class FixedSettings {
    * @param type what the value is converted to
    * @param what it is, for the remedy
    */
-  private record Typed(Class<?> type, String what, Set<String> all) {
+  record Typed(Class<?> type, String what, Set<String> all) {
 
-    private static final List<Typed> TYPES =
+    static final List<Typed> TYPES =
         List.of(
             new Typed(
                 Integer.class,
@@ -132,8 +133,9 @@ public final class FixedSettings {
                     """,
                     Stream.of())));
 
-    boolean misses(String name, PropertyResolver settings) {
-      return all.contains(name) && settings.getProperty(name, type).isEmpty();
+    /** By the text: of a number in YAML, Micronaut takes the part that an int has. */
+    boolean misses(String name, String text) {
+      return all.contains(name) && ConversionService.SHARED.convert(text, type).isEmpty();
     }
   }
 
@@ -225,7 +227,7 @@ public final class FixedSettings {
       }
       if (text.isPresent()) {
         Typed.TYPES.stream()
-            .filter(typed -> typed.misses(name, settings))
+            .filter(typed -> typed.misses(name, text.get()))
             .map(Typed::what)
             .forEach(
                 what -> mistakes.add("%s = %s: set it to %s".formatted(name, text.get(), what)));

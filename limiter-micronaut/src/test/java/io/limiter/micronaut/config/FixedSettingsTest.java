@@ -109,17 +109,43 @@ class FixedSettingsTest {
   /** Else a mistyped word would be false silently, or another setting could only be a switch. */
   @Test
   void theSwitchesAreThoseThatTheBeansBindAsSuch() throws IOException {
-    Set<String> switches = new TreeSet<>();
+    assertThat(bound("boolean")).isEqualTo(FixedSettings.SWITCHES);
+  }
+
+  /** Else what is no number or time would be the default silently. */
+  @ParameterizedTest
+  @CsvSource({
+    "int, java.lang.Integer",
+    "long, java.lang.Long",
+    "double, java.lang.Double",
+    "java.time.Duration, java.time.Duration"
+  })
+  void numbersAndTimesAreThoseThatTheBeansBindAsSuch(String type, Class<?> checked)
+      throws IOException {
+    Set<String> names = new TreeSet<>();
+    FixedSettings.Typed.TYPES.stream()
+        .filter(typed -> typed.type() == checked)
+        .forEach(typed -> names.addAll(typed.all()));
+    Set<String> expected = bound(type);
+    expected.removeIf(name -> !name.startsWith("limiter."));
+    // These have checks of their own.
+    expected.removeAll(Set.of("limiter.block.status", "limiter.recorder.max-size"));
+
+    assertThat(names).isNotEmpty().isEqualTo(expected);
+  }
+
+  private static Set<String> bound(String type) throws IOException {
+    Set<String> names = new TreeSet<>();
     for (JsonNode property :
         new ObjectMapper()
             .readTree(
                 Path.of("target/classes/META-INF/spring-configuration-metadata.json").toFile())
             .path("properties")) {
-      if (property.path("type").asText().equals("boolean")) {
-        switches.add(property.path("name").asText());
+      if (property.path("type").asText().equals(type)) {
+        names.add(property.path("name").asText());
       }
     }
-    assertThat(switches).isEqualTo(FixedSettings.SWITCHES);
+    return names;
   }
 
   @Test
