@@ -7,7 +7,9 @@ import io.micronaut.context.env.PropertySource;
 import io.micronaut.context.env.PropertySource.PropertyConvention;
 import io.micronaut.context.env.SystemPropertiesPropertySource;
 import io.micronaut.context.exceptions.ConfigurationException;
+import io.micronaut.core.convert.ConversionService;
 import io.micronaut.core.naming.NameUtils;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -64,6 +66,27 @@ final class SettingsCheck {
     if (!mistakes.isEmpty()) {
       throw new ConfigurationException(String.join("\n", mistakes));
     }
+    requireReadable(environment, "jitter", Double.class, "a number");
+    for (String number : List.of("max-servers", "max-waiters")) {
+      requireReadable(environment, number, Integer.class, "a number");
+    }
+    for (String time : List.of("max-retry-after", "max-wait")) {
+      requireReadable(environment, time, Duration.class, "a time, such as 500ms");
+    }
+  }
+
+  /** Micronaut takes the default in place of a value that it cannot convert. */
+  private static void requireReadable(
+      Environment environment, String name, Class<?> type, String what) {
+    String property = PREFIX + '.' + name;
+    environment
+        .getProperty(property, String.class)
+        .filter(text -> ConversionService.SHARED.convert(text, type).isEmpty())
+        .ifPresent(
+            text -> {
+              throw new ConfigurationException(
+                  "%s = %s: set it to %s".formatted(property, text, what));
+            });
   }
 
   private static void checkVariable(String name) {

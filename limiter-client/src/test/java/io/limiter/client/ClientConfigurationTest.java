@@ -64,6 +64,9 @@ class ClientConfigurationTest {
   @CsvSource(
       delimiter = '|',
       value = {
+        "max-wait|soon|limiter.client.max-wait = soon: set it to a time, such as 500ms",
+        "max-waiters|many|limiter.client.max-waiters = many: set it to a number",
+        "jitter|half|limiter.client.jitter = half: set it to a number",
         "max-wait|6m|limiter.client.max-wait = 360000 ms: set it to 0 ms to 300000 ms",
         "max-waiters|-1|limiter.client.max-waiters = -1: set it to 0 to 100000",
         "max-retry-after|0s|limiter.client.max-retry-after = 0 ms: set it to 1000 ms to 86400000 ms",

@@ -4,6 +4,7 @@ package io.limiter.idempotency;
 import io.limiter.core.util.NearestNames;
 import io.limiter.idempotency.IdempotencyConfiguration.EncryptionConfiguration;
 import io.limiter.idempotency.IdempotencyConfiguration.RouteSettings;
+import io.limiter.micronaut.config.Bounds;
 import io.limiter.micronaut.definition.Origin;
 import io.micronaut.context.annotation.Prototype;
 import io.micronaut.context.env.Environment;
@@ -123,6 +124,15 @@ final class SettingsCheck {
     environment
         .getProperty(ANONYMOUS, String.class)
         .ifPresent(word -> isOn(new Origin(ANONYMOUS, word, ""), false));
+    Bounds.requireReadable(environment, PREFIX + ".longest-run", Duration.class);
+    KNOWN.stream()
+        .filter(name -> name.startsWith("max-"))
+        .forEach(
+            name ->
+                Bounds.requireReadable(
+                    environment,
+                    PREFIX + '.' + name,
+                    name.contains("bytes") ? Long.class : Integer.class));
     List<RouteSettings> all = new ArrayList<>();
     routes.values().forEach(members -> all.add(route(members)));
     requireDistinct(all);

@@ -118,6 +118,10 @@ class IdempotencyConfigurationTest {
       value = {
         "max-body|16777217|0 to 16777216",
         "max-answer|-1|0 to 4194304",
+        "max-body|big|set it to a number",
+        "max-bytes|big|set it to a number",
+        "max-waiting|1.5|set it to a number",
+        "longest-run|soon|set it to a time, such as 500ms",
         "longest-run|59s|1 minute to 24 hours",
         "longest-run|25h|1 minute to 24 hours",
         "max-waiting|-1|0 to 1000000",

@@ -2,6 +2,7 @@
 package io.limiter.overload;
 
 import io.limiter.core.util.NearestNames;
+import io.limiter.micronaut.config.Bounds;
 import io.limiter.overload.Criticality.Level;
 import io.micronaut.context.annotation.Prototype;
 import io.micronaut.context.env.Environment;
@@ -10,6 +11,7 @@ import io.micronaut.context.env.PropertySource.PropertyConvention;
 import io.micronaut.context.env.SystemPropertiesPropertySource;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.naming.NameUtils;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -106,6 +108,18 @@ final class SettingsCheck {
                 throw new ConfigurationException(
                     "%s = %s: set it to true or false".formatted(property, word));
               });
+    }
+    Bounds.requireReadable(environment, PREFIX + ".retry-after", Duration.class);
+    requireReadableLimit(PREFIX);
+    for (String name : environment.getPropertyEntries(PREFIX + ".local")) {
+      requireReadableLimit(PREFIX + ".local." + name);
+    }
+  }
+
+  private void requireReadableLimit(String prefix) {
+    Bounds.requireReadable(environment, prefix + ".max-wait", Duration.class);
+    for (String number : List.of("min", "initial", "max", "max-waiting")) {
+      Bounds.requireReadable(environment, prefix + '.' + number, Integer.class);
     }
   }
 

@@ -3,6 +3,8 @@ package io.limiter.micronaut.config;
 
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.convert.ConversionService;
+import io.micronaut.core.value.PropertyResolver;
 import java.time.Duration;
 import java.util.function.Supplier;
 
@@ -41,6 +43,25 @@ public final class Bounds {
       String property, Duration value, Duration least, Duration most, String range) {
     boolean fits = value.compareTo(least) >= 0 && value.compareTo(most) <= 0;
     require(property, value.toMillis() + " ms", fits, range);
+  }
+
+  /**
+   * Requires that a setting is absent, or of its type: Micronaut takes the default in place of a
+   * value that it cannot convert.
+   *
+   * @param type a number, or {@link Duration}
+   */
+  public static void requireReadable(PropertyResolver settings, String property, Class<?> type) {
+    settings
+        .getProperty(property, String.class)
+        .filter(text -> ConversionService.SHARED.convert(text, type).isEmpty())
+        .ifPresent(
+            text ->
+                require(
+                    property,
+                    text,
+                    false,
+                    type == Duration.class ? "a time, such as 500ms" : "a number"));
   }
 
   /**
