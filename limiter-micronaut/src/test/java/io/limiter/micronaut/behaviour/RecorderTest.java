@@ -64,7 +64,7 @@ class RecorderTest {
         value = "observed",
         header = "X-Key",
         rules = {
-          @RateRule(count = 4, time = 200, timeUnit = TimeUnit.MILLISECONDS),
+          @RateRule(count = 2, time = 400, timeUnit = TimeUnit.MILLISECONDS),
           @RateRule(count = 60, time = 3)
         })
     String observed() {
@@ -75,11 +75,11 @@ class RecorderTest {
     @RateLimiter(
         value = "tried",
         header = "X-Key",
-        rules = @RateRule(count = 12, time = 1),
+        rules = @RateRule(count = 6, time = 1),
         trial =
             @RateRule(
-                count = 5,
-                time = 300,
+                count = 2,
+                time = 600,
                 timeUnit = TimeUnit.MILLISECONDS,
                 algorithm = Algorithm.TOKEN_BUCKET))
     String tried() {
@@ -246,7 +246,7 @@ class RecorderTest {
     assertThat(inService.values().stream().mapToLong(each -> each).sum()).isEqualTo(observed);
     assertThat(inService).isNotEmpty();
     assertThat(bySubject("admitted")).hasSize(12);
-    assertThat(planned("observed", false, "4/200ms", "60/3s")).isEqualTo(inService);
+    assertThat(planned("observed", false, "2/400ms", "60/3s")).isEqualTo(inService);
   }
 
   /** What is denied already does not reach the rules on trial. */
@@ -261,8 +261,8 @@ class RecorderTest {
     assertThat(inService.values().stream().mapToLong(each -> each).sum()).isEqualTo(tried);
     assertThat(inService).isNotEmpty();
     assertThat(bySubject("denied")).isNotEmpty();
-    assertThat(planned("tried", true, "5/300ms:token-bucket")).isEqualTo(inService);
-    assertThat(planned("tried", false, "12/1s")).isEqualTo(bySubject("denied"));
+    assertThat(planned("tried", true, "2/600ms:token-bucket")).isEqualTo(inService);
+    assertThat(planned("tried", false, "6/1s")).isEqualTo(bySubject("denied"));
   }
 
   /** The deny cache repeats what a policy denied as long as the other one denies the call. */
