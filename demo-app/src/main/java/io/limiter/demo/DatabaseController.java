@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.demo;
 
-import io.limiter.micronaut.plan.EndpointPart;
 import io.limiter.overload.LocalConcurrency;
 import io.limiter.overload.OverloadedException;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpStatus;
@@ -19,7 +19,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -41,12 +40,12 @@ class DatabaseController {
   private static final int TIMES = 20;
 
   private final Database database;
-  private final List<EndpointPart> parts;
+  private final MeterRegistry meters;
   private final AtomicBoolean running = new AtomicBoolean();
 
-  DatabaseController(Database database, List<EndpointPart> parts) {
+  DatabaseController(Database database, MeterRegistry meters) {
     this.database = database;
-    this.parts = parts;
+    this.meters = meters;
   }
 
   /** Sixteen connections. What finds none free waits, however long. */
@@ -108,7 +107,7 @@ class DatabaseController {
       }
     }
 
-    synchronized Map<String, Object> view(String name, Object limit) {
+    synchronized Map<String, Object> view(String name, long limit) {
       List<Long> sorted = millis.stream().sorted().toList();
       Map<String, Object> view = new LinkedHashMap<>();
       view.put("name", name);
@@ -167,19 +166,14 @@ class DatabaseController {
                   })
               .toCompletableFuture());
     }
-    Object limit = limit();
+    long limit = limit();
     CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new))
         .orTimeout(1, TimeUnit.MINUTES)
         .join();
     return phase.view(name, limit);
   }
 
-  /** As the endpoint {@code limits} has it. */
-  private Object limit() {
-    Map<String, Object> all = new LinkedHashMap<>();
-    parts.forEach(part -> part.all(all));
-    Map<?, ?> overload = (Map<?, ?>) Objects.requireNonNull(all.get("overload"));
-    Map<?, ?> ours = (Map<?, ?>) Objects.requireNonNull(overload.get(NAME));
-    return Objects.requireNonNull(ours.get("limit"));
+  private long limit() {
+    return Math.round(meters.get("limiter.overload.limit").tag("name", NAME).gauge().value());
   }
 }

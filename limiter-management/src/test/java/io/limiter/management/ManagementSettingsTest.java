@@ -34,6 +34,7 @@ class ManagementSettingsTest {
       value = {
         "limiter.overrides.enabled | yess | = yess: set it to true or false",
         "limiter.management.show-subjects | 1 | = 1: set it to true or false",
+        "limiter.overrides.interval | soon | = soon: set it to a time, such as 500ms",
         "limiter.overrides.interval | 1m | = 60000 ms: set it to 100 ms to 5 s",
         "limiter.overrides.intervall | 1s | did you mean limiter.overrides.interval?",
         "limiter.management.show-subject | true | did you mean limiter.management.show-subjects?",

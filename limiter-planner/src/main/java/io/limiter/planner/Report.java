@@ -159,7 +159,7 @@ public record Report(
         .concat(
             summary.otherCalls() == 0
                 ? ""
-                : "; %s other calls".formatted(number(summary.otherCalls())));
+                : "; other calls: %s".formatted(number(summary.otherCalls())));
   }
 
   /** Also of a recorded log, which has the outcomes of one policy in their place. */

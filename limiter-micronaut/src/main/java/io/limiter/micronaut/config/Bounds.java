@@ -3,9 +3,13 @@ package io.limiter.micronaut.config;
 
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.convert.ConversionContext;
 import io.micronaut.core.convert.ConversionService;
+import io.micronaut.core.convert.format.ReadableBytes;
+import io.micronaut.core.convert.format.ReadableBytesTypeConverter;
 import io.micronaut.core.value.PropertyResolver;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /** Rejects values that a setting cannot have, with the remedy. */
@@ -46,22 +50,34 @@ public final class Bounds {
   }
 
   /**
-   * Requires that a setting is absent, or of its type: Micronaut takes the default in place of a
-   * value that it cannot convert.
+   * What a setting has to be whose text is not of its type, and in whose place Micronaut would take
+   * the default; empty if the text is. It goes by the text, since of a number in YAML Micronaut
+   * takes the part that an int has.
    *
-   * @param type a number, or {@link Duration}
+   * @param type a number, {@link Duration}, or {@link ReadableBytes}
    */
+  public static Optional<String> remedy(String text, Class<?> type) {
+    boolean isSize = type == ReadableBytes.class;
+    boolean fits =
+        isSize
+            ? new ReadableBytesTypeConverter()
+                .convert(text, Number.class, ConversionContext.DEFAULT)
+                .isPresent()
+            : ConversionService.SHARED.convert(text, type).isPresent();
+    return fits
+        ? Optional.empty()
+        : Optional.of(
+            isSize
+                ? "a size, such as 100MB"
+                : type == Duration.class ? "a time, such as 500ms" : "a number");
+  }
+
+  /** Requires that a setting is absent, or {@linkplain #remedy of its type}. */
   public static void requireReadable(PropertyResolver settings, String property, Class<?> type) {
     settings
         .getProperty(property, String.class)
-        .filter(text -> ConversionService.SHARED.convert(text, type).isEmpty())
         .ifPresent(
-            text ->
-                require(
-                    property,
-                    text,
-                    false,
-                    type == Duration.class ? "a time, such as 500ms" : "a number"));
+            text -> remedy(text, type).ifPresent(what -> require(property, text, false, what)));
   }
 
   /**

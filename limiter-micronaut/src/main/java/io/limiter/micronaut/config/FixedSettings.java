@@ -8,7 +8,7 @@ import io.micronaut.context.annotation.Context;
 import io.micronaut.context.env.Environment;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
-import io.micronaut.core.convert.ConversionService;
+import io.micronaut.core.convert.format.ReadableBytes;
 import io.micronaut.core.value.PropertyResolver;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,7 +19,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -92,55 +91,36 @@ public final class FixedSettings {
               """,
           ModuleSettings.others());
 
-  /**
-   * Settings of one type. Micronaut uses the default in place of a value that is none of that type.
-   *
-   * @param type what the value is converted to
-   * @param what it is, for the remedy
-   */
-  record Typed(Class<?> type, String what, Set<String> all) {
-
-    static final List<Typed> TYPES =
-        List.of(
-            new Typed(
-                Integer.class,
-                "a number",
-                names(
-                    """
-                    limiter.address.ipv6-prefix
-                    limiter.denial.status limiter.denial.banned-status
-                    limiter.denial.duplicate-status limiter.denial.unavailable-status
-                    limiter.deny-cache.max-size limiter.events.queue-size
-                    limiter.memory.instances limiter.memory.max-subjects
-                    limiter.recorder.files limiter.redis.batch-size limiter.redis.max-connections
-                    limiter.tier-lookup.cache-size
-                    """,
-                    Stream.of())),
-            new Typed(Long.class, "a number", Set.of("limiter.max-count")),
-            new Typed(
-                Double.class,
-                "a number",
-                Set.of("limiter.headers.retry-after-jitter", "limiter.recorder.share")),
-            new Typed(
-                Duration.class,
-                "a time, such as 500ms",
-                names(
-                    """
-                    limiter.deny-cache.max-age
-                    limiter.redis.deadline limiter.redis.hard-deadline limiter.redis.start-timeout
-                    limiter.redis.shared-settings.interval
-                    limiter.tier-lookup.cache-time limiter.tier-lookup.timeout
-                    """,
-                    Stream.of())));
-
-    /** By the text: of a number in YAML, Micronaut takes the part that an int has. */
-    boolean misses(String name, String text) {
-      return all.contains(name) && ConversionService.SHARED.convert(text, type).isEmpty();
-    }
-  }
-
-  /** Bytes, as Micronaut reads them. */
-  private static final Pattern SIZE = Pattern.compile("\\d+(?:[KMGkmg][Bb])?");
+  /** Settings whose text has to be of a type. A test compares them with what the beans bind. */
+  static final Map<Class<?>, Set<String>> TYPES =
+      Map.of(
+          Integer.class,
+          names(
+              """
+              limiter.address.ipv6-prefix
+              limiter.denial.status limiter.denial.banned-status
+              limiter.denial.duplicate-status limiter.denial.unavailable-status
+              limiter.deny-cache.max-size limiter.events.queue-size
+              limiter.memory.instances limiter.memory.max-subjects
+              limiter.recorder.files limiter.redis.batch-size limiter.redis.max-connections
+              limiter.tier-lookup.cache-size
+              """,
+              Stream.of()),
+          Long.class,
+          Set.of("limiter.max-count"),
+          Double.class,
+          Set.of("limiter.headers.retry-after-jitter", "limiter.recorder.share"),
+          Duration.class,
+          names(
+              """
+              limiter.deny-cache.max-age limiter.overrides.interval
+              limiter.redis.deadline limiter.redis.hard-deadline limiter.redis.start-timeout
+              limiter.redis.shared-settings.interval
+              limiter.tier-lookup.cache-time limiter.tier-lookup.timeout
+              """,
+              Stream.of()),
+          ReadableBytes.class,
+          Set.of("limiter.recorder.max-size"));
 
   private final UnknownSettings unknown = new UnknownSettings();
   private final Map<String, Integer> atStart;
@@ -225,16 +205,13 @@ public final class FixedSettings {
             .ifPresent(
                 word -> mistakes.add("%s = %s: set it to true or false".formatted(name, word)));
       }
-      if (text.isPresent()) {
-        Typed.TYPES.stream()
-            .filter(typed -> typed.misses(name, text.get()))
-            .map(Typed::what)
-            .forEach(
-                what -> mistakes.add("%s = %s: set it to %s".formatted(name, text.get(), what)));
-        if (name.equals("limiter.recorder.max-size") && !SIZE.matcher(text.get()).matches()) {
-          mistakes.add("%s = %s: set it to a size, such as 100MB".formatted(name, text.get()));
-        }
-      }
+      TYPES.forEach(
+          (type, typed) ->
+              text.filter(any -> typed.contains(name))
+                  .flatMap(value -> Bounds.remedy(value, type))
+                  .ifPresent(
+                      what ->
+                          mistakes.add("%s = %s: set it to %s".formatted(name, text.get(), what))));
       return text;
     } catch (ConfigurationException unresolved) {
       mistakes.add(

@@ -347,7 +347,7 @@ final class CallRecorder implements VerdictListener, EndpointPart {
     return new NamedCharge(charge, column(name), same ? column(name) : column(name + ":anonymous"));
   }
 
-  /** The limit without what tells rules apart that are only observed, or on trial. */
+  /** The limit without the suffix of rules that are only observed, or on trial. */
   private static String limit(PlannedCharge charge) {
     return charge.observed()
         ? charge.limit().replaceFirst(" (observed|trial)$", "")
