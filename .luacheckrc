@@ -8,7 +8,7 @@
 -- What Redis gives a script, as far as these use it.
 stds.redis = {
   read_globals = {
-    'KEYS', 'ARGV', 'ipairs', 'pairs', 'pcall', 'tonumber', 'type', 'unpack',
+    'KEYS', 'ARGV', 'ipairs', 'pairs', 'pcall', 'tonumber', 'tostring', 'type', 'unpack',
     redis = { fields = { 'call', 'error_reply', 'pcall' } },
     struct = { fields = { 'pack', 'unpack' } },
     string = { fields = { 'byte', 'find', 'format', 'rep', 'sub' } },
