@@ -12,6 +12,7 @@ import io.limiter.idempotency.Submissions.Held;
 import io.limiter.idempotency.Submissions.Request;
 import io.limiter.micronaut.call.LimitedCall;
 import io.limiter.micronaut.denial.Rejections;
+import io.limiter.micronaut.denial.ServerFields;
 import io.limiter.micronaut.exception.InvalidCallException.MissingSubjectException;
 import io.limiter.micronaut.http.EncodedBody;
 import io.limiter.micronaut.http.GateFilter;
@@ -38,7 +39,6 @@ import io.micronaut.http.body.CloseableByteBody;
 import io.micronaut.http.body.MessageBodyHandlerRegistry;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.filter.ConditionalFilter;
-import io.micronaut.http.server.HttpServerConfiguration;
 import io.micronaut.http.server.annotation.PreMatching;
 import java.time.Duration;
 import java.util.Optional;
@@ -99,7 +99,7 @@ final class IdempotencyFilter
   private final Rejections rejections;
   private final CallerThreads threads;
   private final Optional<MessageBodyHandlerRegistry> writers;
-  private final HttpServerConfiguration server;
+  private final ServerFields fields;
   private final RecentDenials denials = new RecentDenials(System::nanoTime);
   private final LogThrottle failures = new LogThrottle();
   private final LogThrottle unkept = new LogThrottle();
@@ -113,7 +113,7 @@ final class IdempotencyFilter
       Rejections rejections,
       CallerThreads threads,
       Optional<MessageBodyHandlerRegistry> writers,
-      HttpServerConfiguration server) {
+      ServerFields fields) {
     this.routes = routes;
     this.settings = settings;
     this.submissions = submissions;
@@ -122,7 +122,7 @@ final class IdempotencyFilter
     this.rejections = rejections;
     this.threads = threads;
     this.writers = writers;
-    this.server = server;
+    this.fields = fields;
   }
 
   @Override
@@ -519,10 +519,7 @@ final class IdempotencyFilter
   @ResponseFilter
   @Order(Ordered.HIGHEST_PRECEDENCE)
   void answered(HttpRequest<?> request, MutableHttpResponse<?> response) {
-    if (server.isDateHeader() && !response.getHeaders().contains(HttpHeaders.DATE)) {
-      // As the server does, but only for the responses of routes and handlers.
-      response.getHeaders().date(System.currentTimeMillis());
-    }
+    fields.writeTo(response.getHeaders());
     KeyedRequest call = KeyedRequest.of(request).orElse(null);
     if (call == null) {
       return;

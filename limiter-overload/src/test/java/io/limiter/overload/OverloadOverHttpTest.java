@@ -3,11 +3,16 @@ package io.limiter.overload;
 
 import static io.limiter.micronaut.testing.HttpService.settings;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.client.ObeyRateLimits;
+import io.limiter.client.ServerRateLimitException;
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.testing.HttpService;
 import io.limiter.overload.Criticality.Level;
+import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.HttpStatus;
@@ -18,6 +23,8 @@ import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.http.annotation.RequestFilter;
 import io.micronaut.http.annotation.ServerFilter;
+import io.micronaut.http.client.annotation.Client;
+import io.micronaut.http.client.exceptions.HttpClientResponseException;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.exceptions.HttpStatusException;
 import io.micronaut.http.sse.Event;
@@ -32,6 +39,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.net.http.WebSocket;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -207,11 +215,61 @@ class OverloadOverHttpTest {
       assertThat(second.headers().firstValue("Retry-After"))
           .hasValueSatisfying(seconds -> assertThat(seconds).isIn("2", "3", "4"));
       assertThat(second.headers().map().keySet()).noneMatch(name -> name.startsWith("ratelimit"));
+      assertThat(second.headers().firstValue("Date")).isPresent();
       assertThat(second.body()).contains("The service is busy");
       letGo(service);
       first.join();
       awaitFree(service);
       assertThat(service.status("/held/free")).isEqualTo(200);
+    }
+  }
+
+  @ObeyRateLimits
+  @Client("${service.url}/held")
+  @Requires(property = "spec.name", value = "Obedient")
+  interface Obedient {
+
+    @Get("/free")
+    String free();
+  }
+
+  @Test
+  void aClientThatObeysRateLimitsObeysARejection() {
+    try (HttpService service = start();
+        ApplicationContext own =
+            ApplicationContext.run(
+                settings(
+                    "spec.name",
+                    "Obedient",
+                    "service.url",
+                    "http://localhost:" + service.port() + HttpService.path(""),
+                    "limiter.client.max-wait",
+                    "0s"))) {
+      Obedient client = own.getBean(Obedient.class);
+      CompletableFuture<HttpResponse<String>> first = held(service, "blocking");
+      assertThatThrownBy(client::free)
+          .isInstanceOfSatisfying(
+              HttpClientResponseException.class, busy -> assertThat(busy.code()).isEqualTo(503));
+      letGo(service);
+      first.join();
+      awaitFree(service);
+
+      // Not sent, since it would be admitted.
+      assertThatThrownBy(client::free)
+          .isInstanceOfSatisfying(
+              ServerRateLimitException.class,
+              pause ->
+                  assertThat(pause.retryAfter())
+                      .isBetween(Duration.ofMillis(1), Duration.ofSeconds(4)));
+    }
+  }
+
+  @Test
+  void theStartDoesNotNameTheFiltersOfTheLimiter() {
+    try (RecordedLog log = RecordedLog.ofInfo("io.limiter.micronaut.diagnostics.FilterWarnings");
+        HttpService service = start()) {
+      assertThat(service.status("/held/limited")).isEqualTo(200);
+      assertThat(log.messages()).isEmpty();
     }
   }
 

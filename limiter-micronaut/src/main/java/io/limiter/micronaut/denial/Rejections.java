@@ -24,12 +24,15 @@ public final class Rejections {
 
   private final DenialMessages messages;
   private final DirectBody body;
+  private final ServerFields fields;
 
   Rejections(
       DenialMessages messages,
       DenialBody body,
-      BeanProvider<ErrorResponseProcessor<?>> application) {
+      BeanProvider<ErrorResponseProcessor<?>> application,
+      ServerFields fields) {
     this.messages = messages;
+    this.fields = fields;
     this.body =
         body instanceof DirectBody own
             ? own
@@ -92,7 +95,10 @@ public final class Rejections {
   }
 
   private MutableHttpResponse<?> respond(Rejection.Plain rejection) {
-    return body.reject(
-        rejection, HttpResponseFactory.INSTANCE.status(rejection.status(), rejection.title()));
+    MutableHttpResponse<?> response =
+        body.reject(
+            rejection, HttpResponseFactory.INSTANCE.status(rejection.status(), rejection.title()));
+    fields.writeTo(response.getHeaders());
+    return response;
   }
 }

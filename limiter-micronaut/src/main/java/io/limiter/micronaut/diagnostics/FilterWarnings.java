@@ -35,6 +35,15 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
 
   private static final Logger LOG = LoggerFactory.getLogger(FilterWarnings.class);
 
+  /** Packages whose filters are not the application's. */
+  private static final List<String> OTHERS =
+      List.of(
+          "io.micronaut.",
+          "io.limiter.idempotency.",
+          "io.limiter.micronaut.http.",
+          "io.limiter.micronaut.metrics.",
+          "io.limiter.overload.");
+
   private final GateConfiguration gate;
   private final PoliciesConfiguration settings;
   private final PlanRegistry plans;
@@ -87,8 +96,7 @@ final class FilterWarnings implements ApplicationEventListener<StartupEvent> {
             beans.getBeanDefinitions(HttpFilter.class).stream()
                 .filter(filter -> !HttpClientFilter.class.isAssignableFrom(filter.getBeanType())),
             beans.getBeanDefinitions(Qualifiers.byStereotype(ServerFilter.class)).stream())
-        .filter(filter -> !filter.getBeanType().getName().startsWith("io.micronaut."))
-        .filter(filter -> filter.getBeanType() != GateFilter.class)
+        .filter(filter -> OTHERS.stream().noneMatch(filter.getBeanType().getName()::startsWith))
         .sorted(Comparator.comparing(filter -> filter.getBeanType().getName()))
         .toList();
   }

@@ -4,6 +4,7 @@ package io.limiter.micronaut.http;
 import io.limiter.micronaut.denial.Denial;
 import io.limiter.micronaut.denial.DirectBody;
 import io.limiter.micronaut.denial.JsonTemplate;
+import io.limiter.micronaut.denial.ServerFields;
 import io.limiter.micronaut.exception.CallerBannedException;
 import io.limiter.micronaut.exception.DuplicateSubmissionException;
 import io.limiter.micronaut.exception.LimitDeniedException;
@@ -22,7 +23,6 @@ import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpMethod;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MediaType;
-import io.micronaut.http.MutableHttpHeaders;
 import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
@@ -41,10 +41,6 @@ import io.micronaut.web.router.RouteAttributes;
 import io.micronaut.web.router.RouteBuilder;
 import io.micronaut.web.router.RouteInfo;
 import jakarta.inject.Singleton;
-import java.time.Instant;
-import java.time.OffsetDateTime;
-import java.time.ZoneOffset;
-import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -70,21 +66,22 @@ final class DirectDenials implements DenialResponder, ApplicationEventListener<S
 
   private final BeanContext beans;
   private final HttpServerConfiguration server;
+  private final ServerFields fields;
   private final LimitDeniedHandler handler;
   private final Optional<MessageBodyHandlerRegistry> writers;
 
   /** Looked up by the first denial: the routes are complete by then. */
   private final Supplier<Application> application = SupplierUtil.memoized(this::lookAtApplication);
 
-  private volatile DateField date = new DateField(0, "");
-
   DirectDenials(
       BeanContext beans,
       HttpServerConfiguration server,
+      ServerFields fields,
       LimitDeniedHandler handler,
       Optional<MessageBodyHandlerRegistry> writers) {
     this.beans = beans;
     this.server = server;
+    this.fields = fields;
     this.handler = handler;
     this.writers = writers;
   }
@@ -111,7 +108,7 @@ final class DirectDenials implements DenialResponder, ApplicationEventListener<S
             ? handler.handle(request, denied)
             : write(known.body(), handler.denial(request, denied));
     RouteAttributes.setException(response, denied);
-    writeServerFields(response.getHeaders());
+    fields.writeTo(response.getHeaders());
     return Optional.of(response);
   }
 
@@ -131,31 +128,6 @@ final class DirectDenials implements DenialResponder, ApplicationEventListener<S
       }
     }
     return handler.respond(denial);
-  }
-
-  /** As the server writes them into each response of a route or a handler. */
-  private void writeServerFields(MutableHttpHeaders headers) {
-    if (server.isDateHeader() && !headers.contains(HttpHeaders.DATE)) {
-      writeDate(headers);
-    }
-    if (!headers.contains(HttpHeaders.SERVER)) {
-      Optional<String> name = server.getServerHeader();
-      if (name.isPresent()) {
-        headers.add(HttpHeaders.SERVER, name.get());
-      }
-    }
-  }
-
-  /** The text of a second is formatted once. */
-  private void writeDate(MutableHttpHeaders headers) {
-    long second = Instant.now().getEpochSecond();
-    DateField written = date;
-    if (written.second() != second) {
-      OffsetDateTime time = Instant.ofEpochSecond(second).atOffset(ZoneOffset.UTC);
-      written = new DateField(second, DateTimeFormatter.RFC_1123_DATE_TIME.format(time));
-      date = written;
-    }
-    headers.set(HttpHeaders.DATE, written.text());
   }
 
   private Application lookAtApplication() {
@@ -203,13 +175,6 @@ final class DirectDenials implements DenialResponder, ApplicationEventListener<S
   private static boolean isOf(Class<?> type, String packages) {
     return type.getName().startsWith(packages);
   }
-
-  /**
-   * The field of one second.
-   *
-   * @param second since the epoch
-   */
-  private record DateField(long second, String text) {}
 
   /**
    * What the application does itself with denied requests.

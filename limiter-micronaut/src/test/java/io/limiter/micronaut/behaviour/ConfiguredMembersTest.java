@@ -328,6 +328,7 @@ class ConfiguredMembersTest {
       var blocked =
           service.get("/m/open", StatedCallers.ADDRESS, "192.0.2.66", "Accept-Language", language);
       assertThat(blocked.statusCode()).isEqualTo(status);
+      assertThat(field(blocked, "Date")).isNotEmpty();
       assertThat(blocked.body()).contains(expected);
       assertThat(service.status("/m/open")).isEqualTo(200);
     }
@@ -344,6 +345,7 @@ class ConfiguredMembersTest {
     try (HttpService service = start(template, Map.of())) {
       var missing = service.get("/m/user/quota", "Accept-Language", "en");
       assertThat(missing.statusCode()).isEqualTo(400);
+      assertThat(field(missing, "Date")).isNotEmpty();
       assertThat(missing.body())
           .contains(
               "\"code\":\"missing_subject\"",
