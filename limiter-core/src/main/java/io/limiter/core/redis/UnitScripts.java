@@ -54,7 +54,8 @@ final class UnitScripts {
         scripts.refund(),
         keys(units),
         units.stream().map(TakenUnits::refundArgument).toArray(byte[][]::new),
-        time);
+        time,
+        false);
   }
 
   /**
@@ -98,10 +99,14 @@ final class UnitScripts {
     return units;
   }
 
-  /** Keeps a submission for this time from now on. Completes with 0 if it is lost. */
+  /**
+   * Keeps a submission for this time from now on, past an open breaker, which would outlast a short
+   * claim. Completes with 0 if it is lost.
+   */
   CompletionStage<Long> hold(TakenUnits submission, Duration time) {
     byte[][] key = {settings.name(submission.key)};
-    return count(scripts.hold(), key, new byte[][] {submission.stamp(), millis(time)});
+    byte[][] arguments = {submission.stamp(), millis(time)};
+    return count(scripts.hold(), key, arguments, defaultTime(), true);
   }
 
   /** A time in milliseconds as text, rounded up and within the range of all times here. */
@@ -135,12 +140,22 @@ final class UnitScripts {
 
   /** Runs a script that returns a number, within the deadline of all policies. */
   CompletionStage<Long> count(RedisScript script, byte[][] keys, byte[][] arguments) {
-    return count(script, keys, arguments, ScriptCall.Time.of(settings.deadline(), settings));
+    return count(script, keys, arguments, defaultTime(), false);
+  }
+
+  private ScriptCall.Time defaultTime() {
+    return ScriptCall.Time.of(settings.deadline(), settings);
   }
 
   private CompletionStage<Long> count(
-      RedisScript script, byte[][] keys, byte[][] arguments, ScriptCall.Time time) {
-    return new ScriptCall<Long>(nodes, script, ScriptOutputType.INTEGER, keys, arguments, time)
+      RedisScript script,
+      byte[][] keys,
+      byte[][] arguments,
+      ScriptCall.Time time,
+      boolean pastBreaker) {
+    ScriptCall<Long> call =
+        new ScriptCall<>(nodes, script, ScriptOutputType.INTEGER, keys, arguments, time);
+    return (pastBreaker ? call.passBreaker() : call)
         .start()
         .thenApply(found -> found == null ? 0L : found);
   }

@@ -8,14 +8,17 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.limiter.core.Charge;
+import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.Policy;
 import io.limiter.core.Reservation;
 import io.limiter.core.StateKey;
+import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
@@ -43,7 +46,9 @@ class ClaimedGuardTest {
   private final RedisSettings settings =
       new RedisSettings(UUID.randomUUID().toString().substring(0, 8) + ":", Duration.ofSeconds(10));
   private final SharedConnection source = SharedConnection.open(uri, settings);
-  private final RedisStore store = new RedisStore(source, settings);
+  private final NodeBreakers breakers = new NodeBreakers();
+  private final RedisStore store =
+      new RedisStore(source, settings, DecisionScripts.load(), breakers);
   private final RedisClient client = RedisClient.create(uri);
   private final StatefulRedisConnection<byte[], byte[]> redis =
       client.connect(ByteArrayCodec.INSTANCE);
@@ -117,6 +122,27 @@ class ClaimedGuardTest {
     assertThat(life()).isLessThanOrEqualTo(CLAIM);
     assertThat(join(lost.release())).isZero();
     assertThat(join(next.hold(DAY))).isEqualTo(1);
+  }
+
+  /** A claim of a second or two would end while it is open. */
+  @Test
+  void isHeldPastAnOpenBreaker() {
+    Reservation taken = order(store, GUARD).reservation();
+    Breaker breaker = breakers.of(source.name());
+    for (int i = 0; i < 5; i++) {
+      breaker.pass().failed(new StoreException(FailureReason.TIMEOUT, "no reply", null));
+    }
+    assertThat(store.decide(order(GUARD), Mode.ACQUIRE))
+        .failsWithin(Duration.ofSeconds(10))
+        .withThrowableThat()
+        .havingCause()
+        .isInstanceOfSatisfying(
+            StoreException.class,
+            failure -> assertThat(failure.reason()).isEqualTo(FailureReason.BREAKER_OPEN));
+
+    assertThat(join(taken.hold(DAY))).isEqualTo(1);
+    assertThat(life()).isGreaterThan(DAY.minusMinutes(1));
+    assertThat(order(store, GUARD).allowed()).as("closed by the reply").isFalse();
   }
 
   @Test
