@@ -168,7 +168,7 @@ class RedisFailuresTest {
 
   @Test
   void everyMeaningIsInTheDocumentation() throws IOException {
-    String page = Files.readString(Path.of("../docs/operations.md")).replaceAll("\\s+", " ");
+    String page = Files.readString(Path.of("../docs/internals/faults.md")).replaceAll("\\s+", " ");
 
     assertThat(RedisFailures.Meaning.ALL)
         .allSatisfy(
