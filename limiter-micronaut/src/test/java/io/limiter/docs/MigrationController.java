@@ -6,20 +6,14 @@ import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
-import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.micronaut.annotation.Algorithm;
-import io.limiter.micronaut.annotation.Counts;
-import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.TokenBucket;
-import io.micronaut.http.HttpResponse;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
-import io.micronaut.http.annotation.Post;
-import io.micronaut.http.annotation.QueryValue;
 import io.micronaut.retry.annotation.Retryable;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -63,14 +57,6 @@ class MigrationController {
     return "quoted";
   }
 
-  @Get("/patient")
-  @RateLimiter(
-      limitType = LimitType.GLOBAL,
-      rules = @RateRule(count = 10, time = 1, leakyBucket = @LeakyBucket(queue = 50, maxWait = 5)))
-  String patient() {
-    return "quoted";
-  }
-
   @Get("/five")
   @Retryable(attempts = "2", includes = IllegalStateException.class)
   @RateRule(count = 10, time = 1, limitType = LimitType.GLOBAL)
@@ -80,16 +66,11 @@ class MigrationController {
   }
 
   // RateLimitJ
-  static final Policy CALLS =
-      Policy.of(
-          "calls",
-          SlidingWindowLogRule.of(10, Duration.ofSeconds(1)),
-          SlidingWindowLogRule.of(240, Duration.ofHours(1)));
-
-  CompletionStage<Boolean> overLimit(String address) {
-    return limiter
-        .acquire(LimitRequest.of(CALLS, new Subject("ip", address)))
-        .thenApply(verdict -> !verdict.allowed());
+  @Get("/calls")
+  @RateRule(count = 10, time = 1)
+  @RateRule(count = 240, time = 3600)
+  String calls() {
+    return "called";
   }
 
   // express-rate-limit
@@ -97,13 +78,5 @@ class MigrationController {
   @RateRule(count = 100, time = 900, algorithm = Algorithm.FIXED_WINDOW)
   String page() {
     return "page";
-  }
-
-  @Post("/login")
-  @RateLimiter(failedOn = 401, rules = @RateRule(count = 5, time = 3600, counts = Counts.FAILURES))
-  HttpResponse<String> login(@QueryValue String password) {
-    return password.equals("right")
-        ? HttpResponse.ok("welcome")
-        : HttpResponse.<String>unauthorized().body("wrong");
   }
 }
