@@ -15,10 +15,4 @@ class ExportController {
   String export(@QueryValue int rows) {
     return rows + " rows";
   }
-
-  @Get("/export-sizes")
-  @RateLimiter(key = "credits", rules = @RateRule(count = 1_000, time = 60))
-  String size() {
-    return "400 rows";
-  }
 }

@@ -17,12 +17,6 @@ class ShopController {
     return "items";
   }
 
-  @Get("/search")
-  @RateRule(count = 2, time = 1) // adds up with those of the class
-  String search() {
-    return "found";
-  }
-
   @Get("/status")
   @NoRateLimit
   String status() {
