@@ -47,9 +47,12 @@ class DocsIT {
   private static final Path CLIENTS =
       ROOT.resolve("limiter-client/src/test/java/io/limiter/client/docs");
 
+  /** An application of its own, with tests of its own; {@link LinksTest} compares each block. */
+  static final Path SERVICE = ROOT.resolve("examples/service");
+
   /** Whose services the tests of the modules start. */
   private static final List<String> PAGES_OF_MODULES =
-      List.of("idempotency-keys.md:", "outgoing-calls.md:", "overload.md:");
+      List.of("idempotency-keys.md:", "outgoing-calls.md:", "overload.md:", "service.md:");
 
   private static final Path OVERLOAD =
       ROOT.resolve("limiter-overload/src/test/java/io/limiter/overload/docs");
@@ -84,7 +87,8 @@ class DocsIT {
   @TestFactory
   Stream<DynamicTest> javaIsCompiled() throws IOException {
     DocumentedSources sources =
-        new DocumentedSources(EXAMPLES, OWN_ALGORITHM, KEYS, CLIENTS, OVERLOAD, OPERATORS, KIT);
+        new DocumentedSources(
+            EXAMPLES, OWN_ALGORITHM, KEYS, CLIENTS, OVERLOAD, OPERATORS, KIT, SERVICE);
     return snippets("java")
         .map(
             snippet ->

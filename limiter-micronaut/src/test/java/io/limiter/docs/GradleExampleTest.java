@@ -93,13 +93,6 @@ class GradleExampleTest {
     assertThat(read("../docs/adoption.md"))
         .contains("platform " + platform + ", whose Micronaut core is " + core + ".")
         .contains("`micronaut-parent` " + parent);
-    assertThat(read("../docs/quick-start.md"))
-        .contains(
-            "the parent is `"
-                + one(
-                    read("micronaut5/pom.xml"),
-                    "micronaut-parent</artifactId>\\s*<version>([^<]+)<")
-                + "`");
     assertThat(SemanticVersion.isAtLeast(VersionUtils.getMicronautVersion(), core)).isTrue();
     try (Stream<Path> examples = Files.list(EXAMPLES)) {
       assertThat(
