@@ -9,6 +9,9 @@ const MAX_LOG = 30;
 const MAX_STRIP = 60;
 const RETRIES = 5; // of a countdown whose call was denied after all
 const NOW = 0.8; // where on a timeline the present is
+const LONG = 150000; // ms: rules of a longer time are drawn beyond a break of the axis
+const BEYOND = 68; // px for them
+const ROOM = 7; // px between a call's time and the end of a box: half of its mark, and some
 const NEAR = 300; // ms in which calls may be reported in another order than decided
 const OUTCOMES = ['admitted', 'waited', 'denied', 'duplicate', 'banned'];
 const MARK_WIDTH = 10;
@@ -18,6 +21,7 @@ const LANE = 15;
 const $ = (query, root = document) => root.querySelector(query);
 const $$ = (query, root = document) => [...root.querySelectorAll(query)];
 const slow = matchMedia('(prefers-reduced-motion: reduce)');
+const phone = matchMedia('(max-width: 760px)');
 const pageId = [...crypto.getRandomValues(new Uint8Array(12))].map(b => b.toString(16).padStart(2, '0')).join('');
 
 const json = (method, path, body) => ({ method, path, body: body && JSON.stringify(body) });
@@ -144,6 +148,7 @@ function say(text) {
 }
 
 const seconds = ms => ms >= 9950 ? `${Math.round(ms / 1000)} s` : `${(ms / 1000).toFixed(1)} s`;
+const figure = number => number.toLocaleString('en-GB');
 const short = policy => policy.replace(/^(?:[a-z]\w*\.)+(?=[A-Z])/, '').replace(/\(.*\)$/, '').replace('Controller.', '.');
 
 /** Puts a call behind those that were decided before it; they may have been reported later. */
@@ -203,6 +208,22 @@ function burst(view, requests) {
   return Promise.all(requests.map(request => send(view, request)));
 }
 
+async function burstOf(view, whose = 'Your') {
+  const statuses = await burst(view, Array.from({ length: view.spec.burst }, () => view.spec.once()));
+  const passed = statuses.filter(status => status >= 200 && status < 300).length;
+  const denied = statuses.filter(status => status === 429).length;
+  setText($('.played', view.root), `${whose} ${statuses.length} calls: ${passed} passed, ${denied} denied.${
+    denied ? ' Until the countdown ends, the next ones are denied, too.' : ''}`);
+}
+
+/** One burst before the first click, on the first card; real calls of this visitor. */
+let played = false;
+function play() {
+  if (played || slow.matches || document.hidden || document.body.dataset.ready !== 'true') return;
+  played = true;
+  burstOf(views.get(CARDS[0].id), 'This page has made');
+}
+
 function rawText({ request, answer, body, failure }) {
   const key = request.idempotencyKey ? `Idempotency-Key: ${request.idempotencyKey}\n` : '';
   const head = `${request.method} ${request.path}\n${key}`;
@@ -230,6 +251,7 @@ class Timeline {
     this.rules = [];
     this.span = 15000;
     this.next = 0;
+    this.latest = 0;
     this.drawn = 0;
     this.visible = true;
     this.width = 0;
@@ -240,7 +262,7 @@ class Timeline {
   /** The rules of the card, as far as they are known. */
   setRules(rules) {
     const known = rules.filter(rule => rule.kind !== 'ConcurrencyLimitRule');
-    const longest = Math.max(8000, ...known.filter(rule => rule.kind !== 'Ban').map(rule => rule.windowMs).filter(ms => ms <= 150000));
+    const longest = Math.max(8000, ...known.filter(rule => rule.kind !== 'Ban').map(rule => rule.windowMs).filter(ms => ms <= LONG));
     const span = longest * 1.5;
     const text = known.map(rule => rule.name + (rule.kind === 'Ban' ? '' : rule.windowMs) + rule.kind).join();
     if (text === this.rulesText && span === this.span) {
@@ -260,7 +282,11 @@ class Timeline {
     this.height = (this.tall ? 162 : 92) + this.rules.length * LANE;
     this.root.setAttribute('viewBox', `0 0 ${width} ${this.height}`);
     this.root.setAttribute('height', this.height);
-    this.scale = width / this.span;
+    // Marks that have left the view are kept until they have left all windows.
+    this.longest = Math.max(0, ...this.rules.map(rule => rule.kind.endsWith('BucketRule') || rule.kind === 'Ban' ? 8000 : rule.windowMs));
+    this.present = width * NOW - ROOM;
+    this.edge = this.longest > LONG ? BEYOND : 0;
+    this.scale = this.edge ? (this.present - this.edge) / (this.span * NOW) : width / this.span;
     this.epoch = serverNow();
     this.windows.replaceChildren();
     this.bands = this.rules.map((rule, lane) => {
@@ -275,20 +301,39 @@ class Timeline {
     this.draw();
   }
 
+  /** Where a time is that has passed for so many ms. */
+  place(age) {
+    const x = this.present - age * this.scale;
+    if (x >= this.edge) return x;
+    const shown = (this.present - this.edge) / this.scale;
+    return this.edge ? Math.max(ROOM + 2, this.edge - (this.edge - ROOM - 2) * (age - shown) / (this.longest - shown)) : x;
+  }
+
   drawAxis() {
     const y = this.height - 14;
-    const x = this.width * NOW;
-    const line = svg('path', { class: 'base', d: `M0 ${y + .5}H${this.width}` });
-    const now = svg('path', { class: 'now', d: `M${x} 4V${y + 4}` });
-    const text = svg('text', { class: 'tick', x, y: this.height - 2, 'text-anchor': 'middle' });
-    text.textContent = 'now';
-    this.axis.replaceChildren(line, now, text);
+    const write = (x, text, anchor = 'middle', attributes = {}) => {
+      const node = svg('text', { class: 'tick', x, y: this.height - 2, 'text-anchor': anchor, ...attributes });
+      node.textContent = text;
+      this.axis.append(node);
+      return node;
+    };
+    const x = this.present + ROOM;
+    this.axis.replaceChildren(svg('path', { class: 'base', d: `M0 ${y + .5}H${this.width}` }), svg('path', { class: 'now', d: `M${x} 4V${y + 4}` }));
+    write(x, 'now');
     const step = [1, 2, 5, 10, 20, 30, 60].find(s => s * 1000 * this.scale > 46) ?? 60;
-    for (let s = step; s * 1000 * this.scale < x - 20; s += step) {
-      const at = x - s * 1000 * this.scale;
-      const tick = svg('text', { class: 'tick', x: at, y: this.height - 2, 'text-anchor': 'middle' });
-      tick.textContent = `−${s} s`;
-      this.axis.append(svg('path', { class: 'base', d: `M${at} ${y}v4` }), tick);
+    for (let s = step; s * 1000 * this.scale < this.present - this.edge - 20; s += step) {
+      const at = this.place(s * 1000);
+      this.axis.append(svg('path', { class: 'base', d: `M${at} ${y}v4` }));
+      write(at, `−${s} s`);
+    }
+    this.earlier = null;
+    if (this.edge) {
+      const teeth = Math.ceil((y + 6) / 16);
+      for (const [part, shift] of [['gap', 0], ['break', -3.5], ['break', 3.5]]) {
+        this.axis.append(svg('path', { class: part, d: `M${this.edge + shift} 0${'l3 4l-6 8l3 4'.repeat(teeth)}` }));
+      }
+      write(ROOM + 2, `−${windowText(this.longest)}`, 'start');
+      this.earlier = write(this.edge / 2 - 2, '', 'middle', { y: y - 8 });
     }
     this.nextMark = svg('path', { class: 'next-mark' });
     this.axis.append(this.nextMark);
@@ -300,11 +345,15 @@ class Timeline {
     const node = svg('use', { href: `#m-${outcome}`, class: `mark ${outcome}` });
     insert(this.marks, { ...call, at: call.at + waits, order: call.order + 1000 * waits, node });
     this.arranged = false;
+    this.latest = Math.max(this.latest, call.at);
     if (this.marks.length > MAX_MARKS) this.marks.shift().node.remove();
     for (const rule of call.rules ?? []) {
       if (rule.kind === 'FixedWindowRule' || rule.kind.endsWith('BucketRule')) {
         const known = this.rules.find(one => one.name === rule.name);
-        if (known) known.until = call.at + rule.resetMs;
+        const until = call.at + rule.resetMs;
+        // Calls of one window are reported some ms late: the first one has the least.
+        const same = rule.kind === 'FixedWindowRule' && Math.abs(until - known?.until) < rule.windowMs / 2;
+        if (known) known.until = same ? Math.min(until, known.until) : until;
       }
     }
   }
@@ -316,7 +365,7 @@ class Timeline {
     let column = Infinity;
     let used = 0;
     for (const mark of this.marks.toReversed()) {
-      const wanted = Math.round((mark.at - this.epoch) * this.scale / MARK_WIDTH);
+      const wanted = Math.floor((mark.at - this.epoch) * this.scale / MARK_WIDTH);
       const next = Math.min(wanted, used < rows ? column : Math.max(column - 1, wanted - 12));
       used = next === column ? used + 1 : 1;
       column = next;
@@ -333,41 +382,46 @@ class Timeline {
 
   /** Moves all to the present; what is out of sight, twice a second. */
   draw() {
-    const now = serverNow();
+    const now = Math.max(serverNow(), this.latest); // reports come late: no call is in the future
     if (!this.width || (!this.visible && Math.abs(now - this.drawn) < 500)) return;
     this.drawn = now;
     if (!this.arranged) this.arrange();
-    const x = this.width * NOW;
-    this.group.setAttribute('transform', `translate(${(x - (now - this.epoch) * this.scale - 2).toFixed(1)} 0)`);
+    const shift = this.present - (now - this.epoch) * this.scale;
+    this.group.setAttribute('transform', `translate(${shift.toFixed(1)} 0)`);
+    const placeOf = mark => mark.column * MARK_WIDTH + shift;
     this.rules.forEach((rule, lane) => {
       const { band, label } = this.bands[lane] ?? {};
       if (!band) return;
-      let begin = now - rule.windowMs;
-      let end = now;
-      if (rule.kind === 'FixedWindowRule') {
-        end = rule.until > now ? rule.until : now;
-        begin = rule.until > now ? rule.until - rule.windowMs : now;
-      } else if (rule.kind.endsWith('BucketRule') || rule.kind === 'Ban') {
-        end = rule.until > now ? rule.until : now;
-        begin = now;
-      }
-      const left = Math.max(0, x + (begin - now) * this.scale);
-      const right = Math.min(this.width, x + (end - now) * this.scale);
+      const ahead = rule.kind.endsWith('BucketRule') || rule.kind === 'Ban'; // from the present on
+      const window = rule.kind === 'FixedWindowRule';
+      const begin = ahead ? now : window ? rule.until - rule.windowMs : now - rule.windowMs;
+      const shown = !(ahead || window) || rule.until > now;
+      // The first calls of a full column stand further left than they were made: they are in the box, too.
+      const first = this.marks.find(mark => mark.at >= begin);
+      let left = this.place(now - begin) - (ahead ? -ROOM : ROOM);
+      if (first && !ahead && left > this.edge) left = Math.min(left, placeOf(first) - ROOM);
+      left = Math.max(0, left);
+      const right = Math.min(this.width, this.place(now - (ahead || window ? rule.until : now)) + ROOM);
       band.setAttribute('x', left);
-      band.setAttribute('width', Math.max(0, right - left));
-      const shown = right - left > 2;
+      band.setAttribute('width', shown ? Math.max(0, right - left) : 0);
       const atEnd = shown && left > this.width * .7;
-      label.setAttribute('x', atEnd ? this.width - 6 : shown ? left + 6 : 6);
+      label.setAttribute('x', atEnd ? this.width - 6 : shown && left >= this.edge ? left + 6 : this.edge ? this.edge + 10 : 6);
       label.setAttribute('text-anchor', atEnd ? 'end' : 'start');
       label.classList.toggle('idle', !shown);
     });
-    const at = x + (this.next - now) * this.scale;
+    const at = this.place(now - this.next);
     const shown = this.next > now && at < this.width - 4;
     this.nextMark?.setAttribute('d', shown ? `M${at.toFixed(1)} ${this.height - 26}v12m-4-5l4 5 4-5` : '');
-    // Marks that have left the view, and those that have left all windows.
-    const longest = Math.max(0, ...this.rules.map(rule => rule.kind.endsWith('BucketRule') || rule.kind === 'Ban' ? 8000 : rule.windowMs));
-    while (this.marks.length && (now - this.marks[0].at) * this.scale > x + 150) this.marks.shift().node.remove();
-    for (const mark of this.marks) mark.node.classList.toggle('out', now - mark.at > longest);
+    while (this.marks.length && now - this.marks[0].at > this.longest && placeOf(this.marks[0]) < -150) this.marks.shift().node.remove();
+    let earlier = 0;
+    for (const mark of this.marks) {
+      const x = placeOf(mark);
+      const before = x < this.edge + ROOM;
+      mark.node.classList.toggle('away', before || x > this.width - ROOM); // a mark is seen whole or not at all
+      mark.node.classList.toggle('out', now - mark.at > this.longest);
+      if (before) earlier++;
+    }
+    setText(this.earlier, earlier ? `${earlier}${this.marks.length < MAX_MARKS ? '' : '+'} earlier` : '');
     if (now - this.epoch > 3600000) this.resize(); // no large numbers
   }
 }
@@ -427,7 +481,7 @@ function buildCard(spec) {
     button.addEventListener('click', listener);
     $('.buttons', card).append(button);
   };
-  add('burst', `Burst of ${spec.burst}`, () => burst(view, Array.from({ length: spec.burst }, () => spec.once())));
+  add('burst', `Burst of ${spec.burst}`, () => burstOf(view));
   add('once', spec.label ?? 'Call once', () => send(view, view.first = spec.once()));
   if (spec.twice) {
     add('twice', spec.twiceLabel ?? 'Same form twice', () => {
@@ -441,7 +495,9 @@ function buildCard(spec) {
       await send(view, of(view.first));
     });
   }
-  $('.last', card).open = !!spec.big;
+  if (spec.big) $('.buttons', card).append(el('p', { class: 'played' }));
+  $('.answer', card).open = !phone.matches;
+  $('.last', card).open = !!spec.big && !phone.matches;
   $('.last', card).addEventListener('toggle', () => renderRows(view));
   if (spec.id === 'free') card.classList.add('unlimited');
   describe(view);
@@ -450,8 +506,7 @@ function buildCard(spec) {
 
 function buildAlgorithm(spec) {
   const box = el('section', { class: 'algorithm', 'data-algorithm': spec.id, 'aria-label': spec.title });
-  const time = svg('svg', { class: 'time', role: 'img', preserveAspectRatio: 'none' });
-  time.append(svg('title', {}), svg('g', { class: 'windows' }), svg('g', { class: 'axis' }), svg('g', { class: 'marks' }));
+  const time = $('.time', $('#card').content).cloneNode(true);
   const counts = el('div', { class: 'counts' });
   countBadges(counts);
   box.append(el('h3', { text: spec.title }), el('p', { class: 'what', text: spec.what }),
@@ -529,6 +584,7 @@ function onHello(message) {
   setText($('#link'), 'live');
   document.body.dataset.ready = 'true';
   document.body.dataset.here = here;
+  play();
 }
 
 function onFrame(message) {
@@ -539,7 +595,10 @@ function onFrame(message) {
   }
   if (message.state) onState(message.state);
   for (const call of message.calls ?? []) onCall(call);
-  for (const [card, rules] of Object.entries(message.left ?? {})) onLeft(views.get(card), rules);
+  if (message.left) {
+    for (const view of views.values()) view.looked = message.left[view.id];
+    wake();
+  }
   for (const event of message.events ?? []) report(event);
   if (message.dropped) report(`${message.dropped} decisions came too fast to be drawn. The numbers include them`);
 }
@@ -555,6 +614,7 @@ function onTotals() {
     if (changed) dirty(view);
   }
   for (const node of $$('[data-decided]')) setText(node, countOf(`by.${node.dataset.decided}`));
+  showFlood();
 }
 
 function onCall(call) {
@@ -567,7 +627,7 @@ function onCall(call) {
     setExtras(view, call);
     setRules(view, rules);
     if (view.rows.at(-1) === call) {
-      for (const rule of rules) view.remaining.set(rule.name, { left: rule.left, of: rule.of, full: call.at + rule.resetMs });
+      for (const rule of rules) setRemaining(view, rule, call.at);
     }
   }
   view.timeline.add(call);
@@ -576,13 +636,23 @@ function onCall(call) {
   dirty(view);
 }
 
-/** What remains now, as the service has looked it up. */
-function onLeft(view, rules) {
-  for (const [name, left] of Object.entries(rules)) {
-    const known = view?.remaining.get(name);
-    if (known) Object.assign(known, { left, looked: true });
-  }
-  wake();
+/** What remained after a call, and for a log which units were taken when. */
+function setRemaining(view, rule, at) {
+  let taken = (view.remaining.get(rule.name)?.taken ?? []).filter(one => one.at > at - rule.windowMs);
+  const more = rule.of - rule.left - taken.reduce((sum, { units }) => sum + units, 0);
+  if (more < 0) taken = [{ at, units: rule.of - rule.left }];
+  else if (more) taken.push({ at, units: more });
+  view.remaining.set(rule.name, { ...rule, at, full: at + rule.resetMs, taken });
+}
+
+/** As the service has looked it up; where it does not, as while Redis is away, by the rule's arithmetic. */
+function remains(view, name, now) {
+  const looked = view.looked?.[name];
+  const { kind, of, left, at, full, windowMs, taken } = view.remaining.get(name);
+  if (looked !== undefined || now >= full) return looked ?? of;
+  if (kind.endsWith('BucketRule')) return Math.max(left, of - Math.ceil((of - left) * (full - now) / (full - at)));
+  if (kind === 'SlidingWindowLogRule') return of - taken.reduce((sum, one) => sum + (one.at > now - windowMs ? one.units : 0), 0);
+  return left;
 }
 
 function countDown(view, call) {
@@ -741,18 +811,14 @@ function renderRows(view) {
     el('td', { text: (call.rules ?? []).map(rule => `${rule.left}/${rule.of}`).join(', ') }))));
 }
 
-/**
- * Remaining units as of the last decision or look; where the service does not look, full again at
- * the time that it has stated.
- */
 function renderBars(view) {
   let waits = false;
+  const now = serverNow();
   for (const bar of view.bars ?? []) {
     const known = view.remaining.get(bar.name);
     if (!known) continue;
-    const full = serverNow() >= known.full;
-    waits ||= !full;
-    const left = full && !known.looked ? known.of : known.left;
+    waits ||= now < known.full;
+    const left = remains(view, bar.name, now);
     setText(bar.value, left);
     setText(bar.of, `of ${known.of}`);
     const width = `${Math.max(0, Math.min(100, 100 * left / known.of))}%`;
@@ -800,6 +866,7 @@ document.addEventListener('visibilitychange', () => {
     frame = 0;
     open();
     wake();
+    play();
   }
 });
 
@@ -869,23 +936,38 @@ function wirePanels() {
   }
 }
 
-let flooding = false;
+let flooding = null; // the decisions before it
+const decidedHot = () => OUTCOMES.reduce((sum, outcome) => sum + countOf(`hot.${outcome}`), 0);
+function showFlood() {
+  if (flooding === null) return;
+  const bar = $('#flooding progress');
+  bar.value = Math.min(bar.max, decidedHot() - flooding);
+  setText($('#flooding span'), bar.value ? `${figure(bar.value)} of ${figure(bar.max)} calls` : 'starting');
+}
+
 async function flood() {
-  if (flooding) return;
-  flooding = true;
+  if (flooding !== null) return;
+  flooding = decidedHot();
+  showFlood();
+  $('#flooding').hidden = false;
   setText($('#flooded'), 'Calling…');
+  const begun = Date.now();
   const done = await command('/page/flood', $('#flooded'));
-  flooding = false;
+  flooding = null;
+  $('#flooding').hidden = true;
   if (!done) return;
-  let admitted = 0;
-  done.instances.forEach((one, i) => {
+  const sums = {};
+  done.instances.forEach(({ units, ...calls }, i) => {
     const box = $(`[data-flooded="${i + 1}"]`);
-    for (const node of $$('[data-calls]', box)) setText(node, one[node.dataset.calls] ?? 0);
-    const { granted, spent, returned, expired } = one.units;
+    for (const node of $$('[data-calls]', box)) setText(node, calls[node.dataset.calls] ?? 0);
+    const { granted, spent, returned, expired } = units;
     setText($('[data-units]', box), `Leases since the start: ${granted} units granted, ${spent} spent, ${returned} returned, ${expired} expired`);
-    admitted += Object.entries(one).reduce((sum, [by, calls]) => by === 'units' || by === 'denied' ? sum : sum + calls, 0);
+    for (const [by, count] of Object.entries(calls)) sums[by] = (sums[by] ?? 0) + count;
   });
-  setText($('#flooded'), `${admitted} calls were admitted, by both instances together.`);
+  const { denied = 0, lease = 0, store = 0, ...others } = sums;
+  const memory = Object.values(others).reduce((sum, count) => sum + count, 0);
+  setText($('#flooded'), `${figure(lease + store + memory)} calls were admitted within ${seconds(Date.now() - begun)}, by both instances together: `
+    + `${figure(lease)} by leases, ${figure(store)} by Redis${memory ? `, ${figure(memory)} by memory` : ''}. ${figure(denied)} were denied.`);
 }
 
 let slowing = false;
@@ -1080,6 +1162,13 @@ async function start() {
   wireSwitches();
   wirePanels();
   wireOperator();
+  for (const panel of $$('.panel > details')) panel.open = !phone.matches || location.hash === `#${panel.parentNode.id}`;
+  for (const link of $$('nav a')) {
+    link.addEventListener('click', () => {
+      const panel = $(`${link.hash} > details`);
+      if (panel) panel.open = true;
+    });
+  }
   const cards = await (await fetch('/page/cards', { credentials: 'omit' })).json();
   for (const view of views.values()) {
     const card = cards[view.id];

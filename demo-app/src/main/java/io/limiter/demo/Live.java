@@ -347,12 +347,17 @@ final class Live implements VerdictListener, NodeListener {
       left.remove(card);
     }
 
-    /** Counts nothing. Skipped while Redis is away, since each such call would fail. */
+    /**
+     * Counts nothing. Skipped while Redis is away, since each such call would fail: a page then
+     * reckons by itself, as for what is not watched.
+     */
     private void look() {
       if (isBreakerOpen() || (redis != null && !redis.state().equals("running"))) {
+        left.clear();
         return;
       }
       watched.values().removeIf(one -> System.nanoTime() - one.until > 0);
+      left.keySet().retainAll(watched.keySet());
       watched.forEach(
           (card, one) -> {
             LimitedPolicy policy = policies.get().get(one.policy);

@@ -5,10 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -29,6 +32,11 @@ class PageTest {
 
   /** Besides the waiting that a test is about. */
   private static final Duration COUNTDOWN = Duration.ofSeconds(30);
+
+  /** 2,600 calls, beside whatever else a machine does. */
+  private static final Duration FLOODED = Duration.ofMinutes(5);
+
+  private static final String PLAYED = card("articles") + ".played";
 
   private static Browser browser;
 
@@ -161,6 +169,119 @@ class PageTest {
     browser.click(card("orders") + "button[data-action='burst']");
     awaitCounts(card("orders"), "admitted 5, denied 2");
     browser.await("all are drawn", () -> marks(card("orders")).size() == 7);
+  }
+
+  /** Real calls, which count: the next press is denied, and the page states why. */
+  @Test
+  void aBurstIsPlayedBeforeTheFirstClickUnlessMotionIsReduced() {
+    browser.scheme(false, true);
+    browser.openAsItIs(demo.port());
+    awaitCounts(card("articles"), "admitted 10, denied 2");
+    String denied = "denied. Until the countdown ends, the next ones are denied, too.";
+    browser.await("its sentence", () -> !browser.text(PLAYED).isEmpty());
+    assertThat(browser.text(PLAYED))
+        .isEqualTo("This page has made 12 calls: 10 passed, 2 " + denied);
+
+    browser.click(card("articles") + "button[data-action='burst']");
+    awaitCounts(card("articles"), "admitted 10, denied 14");
+    browser.await("the next sentence", () -> browser.text(PLAYED).startsWith("Your"));
+    assertThat(browser.text(PLAYED)).isEqualTo("Your 12 calls: 0 passed, 12 " + denied);
+
+    browser.scheme(false, false);
+    browser.openAsItIs(demo.port());
+    browser.click(card("search") + "button[data-action='once']");
+    awaitCounts(card("search"), "admitted 1");
+    assertThat(counts(card("articles"))).isEmpty();
+    assertThat(browser.text(PLAYED)).isEmpty();
+  }
+
+  @Test
+  void anHourBeginsBeyondABreakOfTheAxis() {
+    assertThat(browser.all(card("search") + ".break")).isEmpty();
+    double hour = left(".window.w1");
+    double cut = left(".break");
+    assertThat(hour).isLessThan(cut);
+    assertThat(left(".window.w0")).isGreaterThan(cut);
+    assertThat(left(".now")).isGreaterThan(left(".window.w0"));
+    List<String> ticks =
+        browser.all(card("articles") + ".tick").stream()
+            .sorted(Comparator.comparing(one -> one.getRect().x))
+            .map(one -> one.getDomProperty("textContent"))
+            .filter(text -> !text.isEmpty())
+            .toList();
+    assertThat(ticks).startsWith("−1 h", "−60 s").endsWith("now");
+
+    browser.click(card("articles") + "button[data-action='burst']");
+    browser.await("all are drawn", () -> marks(card("articles")).size() == 12);
+    // Later in this hour, until the service's clock sets the page right.
+    browser.script("const now = Date.now; Date.now = () => now() + 3000000;");
+    browser.await(
+        "calls of the hour that are beyond the break",
+        () -> browser.text(card("articles") + ".axis").matches(".*1[23] earlier.*"));
+  }
+
+  private static double left(String part) {
+    return ((Number)
+            browser.script(
+                "return document.querySelector(arguments[0]).getBoundingClientRect().left",
+                card("articles") + part))
+        .doubleValue();
+  }
+
+  /** From the first moment until they have left; each is seen whole. */
+  @Test
+  void callsAreDrawnInsideTheBoxOfTheirRule() {
+    browser.script(
+        """
+        window.outside = [];
+        const inside = (mark, box) => mark.left >= box.left - .1 && mark.right <= box.right + .1;
+        setInterval(() => {
+          for (const part of ['[data-algorithm=log]', '[data-algorithm=window]']) {
+            const time = document.querySelector(part + ' .time');
+            const boxes = [time, ...time.querySelectorAll('.window')].map(box => box.getBoundingClientRect());
+            for (const mark of time.querySelectorAll('.marks use:not(.away)')) {
+              const at = mark.getBoundingClientRect();
+              const left = mark.classList.contains('out') ? boxes.slice(0, 1) : boxes.filter(box => box.width);
+              for (const box of left.filter(box => !inside(at, box))) {
+                window.outside.push(`${part} ${at.left}..${at.right} in ${box.left}..${box.right}`);
+              }
+            }
+          }
+        }, 40);
+        """);
+    browser.click("#algorithms button[data-action='burst']");
+    List<String> parts = List.of("[data-algorithm='log'] ", "[data-algorithm='window'] ");
+    for (String part : parts) {
+      browser.await("all are drawn", () -> marks(part).size() == 8);
+    }
+    for (String part : parts) {
+      String seen = part + ".marks use:not(.away)";
+      browser.await("they have left", COUNTDOWN, () -> browser.all(seen).isEmpty());
+    }
+    assertThat((List<?>) browser.script("return window.outside")).isEmpty();
+  }
+
+  @Test
+  void whatRemainsGoesOnWhileRedisIsStopped() {
+    String remains = "[data-algorithm='%s'] [data-remaining]";
+    List<String> algorithms = List.of("log", "window", "bucket");
+    browser.click("#algorithms button[data-action='burst']");
+    for (String algorithm : algorithms) {
+      String part = "[data-algorithm='" + algorithm + "'] ";
+      browser.await("all are drawn", () -> marks(part).size() == 8);
+    }
+    // The service looks it up.
+    int left = browser.number(remains.formatted("bucket"));
+    browser.await("a token", () -> browser.number(remains.formatted("bucket")) > left);
+    browser.click("#redis button[data-action='stop']");
+    browser.await("Redis is stopped", () -> browser.text("[data-redis-state]").equals("stopped"));
+
+    for (String algorithm : algorithms) {
+      browser.await(algorithm, COUNTDOWN, () -> browser.number(remains.formatted(algorithm)) == 5);
+    }
+    assertThat(browser.text("[data-redis-state]")).isEqualTo("stopped");
+    browser.click("#redis button[data-action='continue']");
+    browser.await("Redis runs", () -> browser.text("[data-redis-state]").equals("running"));
   }
 
   @Test
@@ -336,19 +457,47 @@ class PageTest {
         () -> !browser.one("#instances button[data-action='stop']").isEnabled());
   }
 
+  /** Its sentence states what was counted, however long the calls took. */
   @Test
-  void aFloodShowsWhatDecidesAndTheUnitsOfLeases() {
+  void aFloodShowsItsProgressAndWhatDecides() {
+    assertThat(browser.one("#flooding progress").getDomProperty("max"))
+        .isEqualTo(Integer.toString(Flood.CALLS));
+    browser.script(
+        """
+        const text = document.querySelector('#flooding span');
+        window.progress = [];
+        new MutationObserver(() => window.progress.push(text.textContent)).observe(text, {childList: true});
+        """);
     browser.click("#hot button[data-action='flood']");
 
-    browser.await("the sum", () -> browser.text("#flooded").contains("calls were admitted"));
+    browser.await("the sum", FLOODED, () -> browser.text("#flooded").contains("were admitted"));
+    assertThat((List<?>) browser.script("return window.progress"))
+        .anySatisfy(text -> assertThat(text).asString().matches("[1-9][\\d,]* of 2,600 calls"));
+    assertThat(browser.one("#flooding").isDisplayed()).isFalse();
     assertThat(browser.text("#hot .source")).contains("lease = \"100ms\"");
+    Map<String, Integer> sums = new TreeMap<>();
     for (int i = 1; i <= 2; i++) {
       String instance = "[data-flooded='" + i + "'] ";
+      for (String what : List.of("lease", "store", "denied")) {
+        sums.merge(what, browser.number(instance + "[data-calls='" + what + "']"), Integer::sum);
+      }
       int spent = browser.number(instance + "[data-calls='lease']");
       assertThat(spent).isPositive();
       assertThat(browser.text(instance + "[data-units]"))
           .matches(".* [1-9]\\d* units granted, " + spent + " spent, \\d+ returned, \\d+ expired");
     }
+    Matcher sentence =
+        Pattern.compile(
+                "(\\d+) calls were admitted within \\d+(\\.\\d)? s, by both instances together:"
+                    + " (\\d+) by leases, (\\d+) by Redis(, \\d+ by memory)?\\. (\\d+) were"
+                    + " denied\\.")
+            .matcher(browser.text("#flooded").replaceAll("(?<=\\d),(?=\\d)", ""));
+    assertThat(sentence.matches()).as(browser.text("#flooded")).isTrue();
+    assertThat(sentence.group(3)).isEqualTo(sums.get("lease").toString());
+    assertThat(sentence.group(4)).isEqualTo(sums.get("store").toString());
+    assertThat(sentence.group(6)).isEqualTo(sums.get("denied").toString());
+    // Two more calls end the leases.
+    assertThat(Integer.parseInt(sentence.group(1)) + sums.get("denied")).isEqualTo(Flood.CALLS + 2);
   }
 
   @Test
@@ -493,12 +642,29 @@ class PageTest {
         .isEqualTo((long) width);
     assertThat(
             browser.script(
-                "return [...document.querySelectorAll('button')].filter(b => b.offsetParent).filter(b => {"
-                    + "const r = b.getBoundingClientRect();"
-                    + "return r.left < 0 || r.right > innerWidth || r.height < 24 || r.width < 24})"
-                    + ".map(b => b.textContent)"))
+                "return [...document.querySelectorAll('button')].filter(b =>"
+                    + " b.offsetParent).filter(b => {const r = b.getBoundingClientRect();return"
+                    + " r.left < 0 || r.right > innerWidth || r.height < 24 || r.width < 24}).map(b"
+                    + " => b.textContent)"))
         .as("buttons out of reach, or too small")
         .isEqualTo(List.of());
+  }
+
+  /** With the burst at load, whose answers are folded. */
+  @Test
+  void aPhonesPageIsShortAndOpensWhatItsLinksName() {
+    browser.phone(390);
+    browser.scheme(false, true);
+    browser.openAsItIs(demo.port());
+    awaitCounts(card("articles"), "admitted 10, denied 2");
+    browser.await("its sentence", () -> !browser.text(PLAYED).isEmpty());
+    assertThat((Long) browser.script("return document.documentElement.scrollHeight"))
+        .isLessThanOrEqualTo(4_000);
+
+    WebElement stop = browser.one("#redis button[data-action='stop']");
+    assertThat(stop.isDisplayed()).isFalse();
+    browser.click("nav a[href='#redis']");
+    browser.await("it is open", stop::isDisplayed);
   }
 
   @ParameterizedTest
@@ -517,5 +683,7 @@ class PageTest {
     assertThat(browser.inaccessible()).as("for operators").isEmpty();
     browser.phone(390);
     assertThat(browser.inaccessible()).as("on a phone").isEmpty();
+    browser.openAsItIs(demo.port());
+    assertThat(browser.inaccessible()).as("on a phone, folded").isEmpty();
   }
 }
