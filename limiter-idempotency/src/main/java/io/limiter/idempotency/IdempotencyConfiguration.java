@@ -139,9 +139,9 @@ record IdempotencyConfiguration(
    *     with a further key is answered 503. Default value 10,000; 1 to 1,000,000.
    * @param maxBytes In memory: the most bytes of answers that this instance keeps. Further ones are
    *     not kept. Default value 67,108,864 (64 MiB); 0 to 68,719,476,736.
-   * @param maxBytesOfSubject The most bytes of answers that are kept for one caller; in Redis up to
-   *     twice as many for a short time. Further ones are not kept. Default value 16,777,216 (16
-   *     MiB); 1 to 68,719,476,736.
+   * @param maxBytesOfSubject The most bytes of answers that are kept for one caller; in Redis for
+   *     each {@code retain}, and up to twice as many for a short time. Further ones are not kept.
+   *     Default value 16,777,216 (16 MiB); 1 to 68,719,476,736.
    * @param maxBytesInRedis The most bytes of answers that this instance has in Redis. Further ones
    *     are not kept. Default value 1,073,741,824 (1 GiB); 0 to 1,099,511,627,776.
    * @param problemType The {@code type} of the body {@code problem} where a key is missing,

@@ -134,7 +134,7 @@ final class RedisSubmissions implements SubmissionStore {
             case RELEASE -> 'F';
           }
     };
-    StateKey bucket = new StateKey(claim.key().tag(), "ib");
+    StateKey bucket = bucket(claim.key().tag(), time);
     return redis.runPastBreaker(
         END,
         new byte[][] {redis.name(claim.key()), redis.name(bucket)},
@@ -153,6 +153,11 @@ final class RedisSubmissions implements SubmissionStore {
   @Override
   public CompletionStage<Void> forget(StateKey key) {
     return redis.run(FORGET, keys(key), new byte[0][], reply -> null);
+  }
+
+  /** One for each time: in that of a longer time, no answer of a shorter one would have room. */
+  static StateKey bucket(String subject, Duration time) {
+    return new StateKey(subject, "ib." + MemorySubmissions.millis(time));
   }
 
   private byte[][] keys(StateKey key) {

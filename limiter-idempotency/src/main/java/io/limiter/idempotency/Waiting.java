@@ -149,11 +149,10 @@ final class Waiting {
                   waiters().forEach(waiter -> waiter.completeExceptionally(failure));
                 } else if (found.held() != null) {
                   handOver(found, found.held());
-                } else if (found.found().kind() == Found.Kind.RUNNING) {
-                  schedule();
-                } else {
+                } else if (found.found().kind() != Found.Kind.RUNNING) {
                   waiters().forEach(waiter -> waiter.complete(found));
                 }
+                schedule(); // others may have come meanwhile, and wait for the next question
               });
     }
 
@@ -163,7 +162,6 @@ final class Waiting {
         held.abandon();
       }
       pauseNanos = FIRST_PAUSE_NANOS;
-      schedule();
     }
   }
 }

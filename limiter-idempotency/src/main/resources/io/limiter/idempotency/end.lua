@@ -5,10 +5,10 @@
 --
 -- The answers of a subject are counted by a bucket of bytes that drains within the time for which they are kept. So
 -- the answers with one such time take at most twice the capacity, in constant time and one number. It is stored as the
--- time when the bucket will be empty.
+-- time when the bucket will be empty. Answers that are kept for another time have another bucket.
 --
 -- KEYS[1]  the submission, as in claim.lua
--- KEYS[2]  the bucket of its subject; both have one tag
+-- KEYS[2]  the bucket of its subject for this time to live; both have one tag
 -- ARGV[1]  token of the claim
 -- ARGV[2]  'A': answer; 'D': done; 'F': free
 -- ARGV[3]  time to live in ms, as text

@@ -159,7 +159,8 @@ class RandomHistoriesFuzzTest {
       limits = new RedisStore(shared, settings);
       names =
           new byte[][] {
-            limits.scripts().name(KEY), limits.scripts().name(new StateKey(KEY.tag(), "ib"))
+            limits.scripts().name(KEY),
+            limits.scripts().name(RedisSubmissions.bucket(KEY.tag(), RETAIN))
           };
     }
 

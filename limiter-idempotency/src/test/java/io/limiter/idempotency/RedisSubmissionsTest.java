@@ -196,7 +196,7 @@ class RedisSubmissionsTest implements SubmissionStoreContract {
       }
     }
     assertThat(stored).isEqualTo(BYTES_OF_SUBJECT / 100); // a value has 50 bytes beside an answer
-    assertThat(redis().pttl(scripts.name(new StateKey(KEY.tag(), "ib"))))
+    assertThat(redis().pttl(scripts.name(RedisSubmissions.bucket(KEY.tag(), HOUR))))
         .isBetween(HOUR.minus(SLACK).toMillis(), HOUR.toMillis());
   }
 

@@ -293,6 +293,20 @@ interface SubmissionStoreContract {
     assertThat(end(by('6'), answer(large))).isEqualTo(Kept.KEPT);
   }
 
+  /** One of a day would fill what a caller may keep for a minute. */
+  @Test
+  default void anAnswerOfADayLeavesRoomForOneOfAMinute() {
+    claim(by('1'));
+    assertThat(
+            join(
+                store()
+                    .end(by('1'), answer("x".repeat(BYTES_OF_SUBJECT / 4)), HOUR.multipliedBy(24))))
+        .isEqualTo(Kept.KEPT);
+    Claim second = by(SUBJECT.answers("key-2"), '2');
+    claim(second);
+    assertThat(join(store().end(second, answer("short"), MINUTE))).isEqualTo(Kept.KEPT);
+  }
+
   @Test
   default void anAnswerLargerThanAllRoomIsDone() {
     claim(by('1'));

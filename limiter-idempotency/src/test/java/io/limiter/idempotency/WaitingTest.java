@@ -126,6 +126,36 @@ class WaitingTest {
     assertNobodyWaits();
   }
 
+  /** One that has found it running, and comes to wait while the others get the answer. */
+  @Test
+  void whoComesAsTheOthersGetTheAnswerGetsIt() {
+    Request request = request("ada", "1");
+    Held first = running(request);
+    Attempt found = SubmissionStoreContract.join(here.claim(request));
+    List<CompletableFuture<Attempt>> late = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      waiting
+          .await(request, found, SECOND.toNanos(), false)
+          .thenRun(
+              () ->
+                  late.add(
+                      waiting
+                          .await(request, found, SECOND.toNanos(), false)
+                          .toCompletableFuture()));
+    }
+    first.end(SubmissionStoreContract.answer("first"));
+    timing.pass(Duration.ofMillis(50));
+    assertThat(late).hasSize(2);
+    timing.pass(Duration.ofMillis(900));
+    assertThat(late)
+        .allSatisfy(
+            waiter ->
+                assertThat(waiter)
+                    .isCompletedWithValueMatching(
+                        attempt -> attempt.found().kind() == Found.Kind.ANSWERED));
+    assertNobodyWaits();
+  }
+
   @Test
   void theStoreIsAskedWithGrowingPausesUntilTheTimeIsOver() {
     Request request = request("ada", "1");

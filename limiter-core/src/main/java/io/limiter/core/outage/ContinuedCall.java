@@ -217,6 +217,15 @@ final class ContinuedCall {
     /** Settled or refunded. Guarded by this object. */
     private boolean ended;
 
+    /** Of the store, if it has taken the units after all. Guarded by this object. */
+    private @Nullable Reservation late;
+
+    /** For how long the guard is to be kept at last; null until then. Guarded by this object. */
+    private @Nullable Duration held;
+
+    /** Guarded by this object. */
+    private boolean released;
+
     UnreportedReservation(
         LimitRequest request, @Nullable Admitted[] groups, Reservation reservation) {
       this.request = request;
@@ -226,9 +235,24 @@ final class ContinuedCall {
       this.left = request.allCharges().stream().mapToInt(Charge::cost).toArray();
     }
 
-    /** The store has taken the units of this call after all. */
-    void takenByTheStore() {
+    /**
+     * The store has taken the units of this call after all. There a guard ends with its claim,
+     * unless it is held; what has come of it in the meantime is made up for.
+     */
+    void takenByTheStore(Reservation taken) {
       giveBack(0, groups.length, Charge::cost);
+      boolean isReleased;
+      Duration time;
+      synchronized (this) {
+        late = taken;
+        isReleased = released;
+        time = held;
+      }
+      if (isReleased) {
+        var unused = taken.release();
+      } else if (time != null) {
+        var unused = taken.hold(time);
+      }
     }
 
     @Override
@@ -241,7 +265,23 @@ final class ContinuedCall {
     @Override
     public CompletionStage<Long> release() {
       giveBack(guard, groups.length, Charge::cost);
-      return reservation.release();
+      Reservation taken;
+      synchronized (this) {
+        released = true;
+        taken = late;
+      }
+      CompletionStage<Long> here = reservation.release();
+      return taken == null ? here : here.thenCompose(units -> taken.release());
+    }
+
+    @Override
+    public CompletionStage<Long> hold(Duration time) {
+      Reservation taken;
+      synchronized (this) {
+        held = time;
+        taken = late;
+      }
+      return (taken == null ? reservation : taken).hold(time);
     }
 
     @Override

@@ -283,7 +283,7 @@ public final class FallbackStore extends DelegatingStore {
                     found -> {
                       call.learn(found);
                       if (taken != null && found.allowed()) {
-                        taken.takenByTheStore();
+                        taken.takenByTheStore(found.reservation());
                       }
                     }));
     return taken == null ? verdict : verdict.withReservation(taken);

@@ -10,6 +10,7 @@ import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
+import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
@@ -205,7 +206,7 @@ class SubjectLearningTest {
     none.forget(List.of(USER.key()));
     none.liftBans(List.of(USER.key()));
     ContinuedCall.UnreportedReservation taken = unknown.admitted(verdict);
-    taken.takenByTheStore();
+    taken.takenByTheStore(Reservation.NOTHING);
     assertThat(taken.refund()).isCompletedWithValue(0L);
     LimitStore nothing = thatAdopts((charge, use) -> fail("adopts"));
     assertThat(unknown.decide(nothing, () -> "decided")).isEqualTo("decided");

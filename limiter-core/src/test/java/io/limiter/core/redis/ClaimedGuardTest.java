@@ -2,12 +2,14 @@
 package io.limiter.core.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.limiter.core.Charge;
+import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
@@ -18,11 +20,13 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.outage.FallbackStore;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
+import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisFixture;
 import java.time.Duration;
 import java.util.List;
@@ -32,6 +36,8 @@ import java.util.UUID;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A duplicate guard whose submissions are claimed for a minute, and kept for a day afterwards. */
 class ClaimedGuardTest {
@@ -162,6 +168,42 @@ class ClaimedGuardTest {
     assertThat(join(store.decide(later.after(List.of(taken)), Mode.ACQUIRE)).allowed()).isFalse();
 
     assertThat(life()).isGreaterThan(DAY.minusMinutes(1));
+  }
+
+  /** Memory admits a call whose reply is late; nothing is left to be recorded then. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void isHeldWhereRedisHasTakenItAfterItsDeadline(boolean whenItIsKnown) {
+    RedisSettings hasty = new RedisSettings(settings.prefix(), Duration.ofMillis(200));
+    try (FaultProxy proxy = new FaultProxy(uri.getPort());
+        LimitStore fallback =
+            new FallbackStore(
+                new RedisStore(SharedConnection.open(RedisURI.create(proxy.uri()), hasty), hasty),
+                new MemoryStore())) {
+      await().until(() -> proxy.open() == 1);
+      proxy.delay(Duration.ofSeconds(1));
+      Verdict admitted = join(fallback.decide(order(GUARD), Mode.ACQUIRE));
+      assertThat(admitted.allowed()).isTrue();
+      assertThat(admitted.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
+      Reservation taken = admitted.reservation();
+      if (!whenItIsKnown) {
+        join(taken.hold(DAY));
+      }
+      proxy.pass();
+      await()
+          .atMost(Duration.ofSeconds(10))
+          .until(
+              () -> {
+                if (whenItIsKnown) {
+                  join(taken.hold(DAY));
+                }
+                return life().compareTo(DAY.minusMinutes(1)) > 0;
+              });
+      assertThat(order(store, GUARD).allowed()).isFalse();
+
+      join(taken.release());
+      assertThat(order(store, GUARD).allowed()).isTrue();
+    }
   }
 
   @Test
