@@ -275,6 +275,9 @@ public final class AdaptiveLimit implements InFlightLimit {
   }
 
   private void unbound(double now, double own, double throughput, int most) {
+    if (limitBefore > 0 && exact > limitBefore) {
+      exact = limitBefore; // all callers found room, so nothing shows whether more is better
+    }
     endExperiment();
     double ratio = now / baseline;
     double last = lastOwn;
@@ -376,13 +379,8 @@ public final class AdaptiveLimit implements InFlightLimit {
     }
     if (isLate()) {
       // Alone, since throughputs vary then. What more in flight brings is kept, and what fewer cost
-      // is restored.
-      boolean queues = bounded < QUEUES_BELOW;
-      if (exact > from == queues) {
-        exact = from;
-      } else if (queues) {
-        exact = Math.sqrt(exact * from);
-      }
+      // is restored. Both steps are equal, so that the limit does not rise by chance.
+      exact = bounded < QUEUES_BELOW ? Math.min(exact, from) : Math.max(exact, from);
       return true;
     }
     elasticity += 0.6 * (bounded - elasticity);
