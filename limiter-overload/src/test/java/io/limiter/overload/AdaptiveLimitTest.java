@@ -19,6 +19,10 @@ class AdaptiveLimitTest {
 
   /** As many calls end in this time. */
   private void calls(int count, long millis, long latency, long late, boolean full) {
+    calls(count, millis, latency, late, full, full ? limit.now() : 10);
+  }
+
+  private void calls(int count, long millis, long latency, long late, boolean full, int inFlight) {
     for (int i = 0; i < count; i++) {
       int epoch = limit.begun(now.get());
       if (full) {
@@ -26,7 +30,7 @@ class AdaptiveLimitTest {
       }
       limit.late(late * MILLI);
       now.addAndGet(millis * MILLI / count);
-      limit.ended(epoch, latency * MILLI, full ? limit.now() : 10, now.get());
+      limit.ended(epoch, latency * MILLI, inFlight, now.get());
     }
   }
 
@@ -63,5 +67,20 @@ class AdaptiveLimitTest {
       calls(500, (long) (600 * Math.exp(0.7 * random.nextGaussian())), 100, 80, true);
       assertThat(limit.now()).isLessThan(10 * INITIAL);
     }
+  }
+
+  /** A dependency that became slow fills the instance up to the number of its callers only. */
+  @Test
+  void aHighLimitThatNoCallReachesFallsWhileCallsAreSlow() {
+    for (int i = 0; i < 100; i++) {
+      calls(500, 500, 20, 0, false, 100);
+    }
+    assertThat(limit.now()).isGreaterThan(4 * INITIAL);
+
+    for (int i = 0; i < 5; i++) {
+      calls(500, 500, 200, 0, false, INITIAL + 20);
+    }
+
+    assertThat(limit.now()).isEqualTo(INITIAL);
   }
 }
