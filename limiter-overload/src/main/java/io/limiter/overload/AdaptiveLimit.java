@@ -22,7 +22,7 @@ import java.util.function.LongSupplier;
  *   <li><b>While it does not bind</b>, it approaches five times what is in flight at most, or its
  *       initial value; the baseline follows the figures, quickly down and slowly up. Neither rises
  *       with a figure above 1.6 baselines; twice in succession, the limit becomes 7/10 of what is
- *       in flight, if that is above the initial value, so that a queue that grows slowly binds it.
+ *       in flight, or its initial value, so that a queue that grows slowly binds it.
  *   <li><b>Each decrease is an experiment</b>, and so is a probe, with 7/10 of the limit for one
  *       window, each few seconds while the limit binds. Where fewer calls in flight bring less
  *       throughput in proportion, the latency is that of the work: it becomes the baseline, and the
@@ -275,6 +275,9 @@ public final class AdaptiveLimit implements InFlightLimit {
   }
 
   private void unbound(double now, double own, double throughput, int most) {
+    if (limitBefore > 0 && exact > limitBefore) {
+      exact = limitBefore; // all callers found room, so nothing shows whether more is better
+    }
     endExperiment();
     double ratio = now / baseline;
     double last = lastOwn;
@@ -284,9 +287,10 @@ public final class AdaptiveLimit implements InFlightLimit {
     isKnown = true;
     smoothPeak += 0.1 * (most - smoothPeak);
     if (ratio > SHRINKS_ABOVE) {
-      if (lastOwn > SHRINKS_ABOVE && last > SHRINKS_ABOVE && PROBE * most > initial) {
-        exact = most; // else the limit would follow a queue that grows slowly
-        experiment(PROBE * most, throughput, false);
+      if (lastOwn > SHRINKS_ABOVE && last > SHRINKS_ABOVE) {
+        // Else the limit would follow a queue that grows slowly, or stay where none reaches it.
+        exact = Math.min(exact, Math.max(initial, most));
+        experiment(Math.min(exact, Math.max(initial, PROBE * most)), throughput, false);
       }
       return;
     }
@@ -376,13 +380,8 @@ public final class AdaptiveLimit implements InFlightLimit {
     }
     if (isLate()) {
       // Alone, since throughputs vary then. What more in flight brings is kept, and what fewer cost
-      // is restored.
-      boolean queues = bounded < QUEUES_BELOW;
-      if (exact > from == queues) {
-        exact = from;
-      } else if (queues) {
-        exact = Math.sqrt(exact * from);
-      }
+      // is restored. Both steps are equal, so that the limit does not rise by chance.
+      exact = bounded < QUEUES_BELOW ? Math.min(exact, from) : Math.max(exact, from);
       return true;
     }
     elasticity += 0.6 * (bounded - elasticity);

@@ -86,18 +86,17 @@ final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Obj
     try {
       return switch (method.resultType()) {
         case SYNCHRONOUS -> synchronous(name, limiter, level, context);
-        case COMPLETION_STAGE ->
-            method.handleResult(
-                begin(name, limiter, level).thenCompose(permit -> stage(permit, method)));
+        case COMPLETION_STAGE -> method.handleResult(stage(name, limiter, level, method));
         case PUBLISHER -> {
           Mono<Permit> turn = turn(name, limiter, level);
           Class<?> returned = context.getReturnType().getType();
           if (returned == Mono.class) { // a Flux cannot become one
-            yield turn.flatMap(permit -> Mono.from(publisher(permit, method, true)));
+            yield turn.flatMap(permit -> single(permit, method));
           }
-          boolean isSingle = context.getReturnType().isSingleResult();
           yield method.handleResult(
-              turn.flatMapMany(permit -> publisher(permit, method, isSingle)));
+              context.getReturnType().isSingleResult()
+                  ? turn.flatMap(permit -> single(permit, method))
+                  : turn.flatMapMany(permit -> stream(permit, method)));
         }
       };
     } catch (Exception failure) {
@@ -165,19 +164,46 @@ final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Obj
     return new OverloadedException(name, limiters.retryAfter());
   }
 
-  private CompletionStage<Permit> begin(String name, ConcurrencyLimiter limiter, Level level) {
+  private CompletionStage<Object> stage(
+      String name, ConcurrencyLimiter limiter, Level level, InterceptedMethod method) {
     Permit permit = limiter.tryBegin(level);
     if (permit != null) {
-      return CompletableFuture.completedFuture(permit);
+      return begin(permit, method);
     }
+    CompletableFuture<Object> result = new CompletableFuture<>();
     CompletableFuture<Optional<Permit>> turn = new CompletableFuture<>();
-    var unused = limiter.await(level, caller(), given -> turn.complete(Optional.ofNullable(given)));
-    return threads
-        .resume(turn, Optional.empty(), CallContext.current())
-        .thenApply(given -> given.orElseThrow(() -> rejected(name)));
+    Waiting waiting =
+        limiter.await(level, caller(), given -> turn.complete(Optional.ofNullable(given)));
+    var unused =
+        threads
+            .resume(turn, Optional.empty(), CallContext.current())
+            .thenCompose(
+                given -> {
+                  Permit own = given.orElseThrow(() -> rejected(name));
+                  if (result.isDone()) {
+                    own.end();
+                    return result;
+                  }
+                  return begin(own, method);
+                })
+            .whenComplete(
+                (value, failure) -> {
+                  if (failure == null) {
+                    result.complete(value);
+                  } else {
+                    result.completeExceptionally(failure);
+                  }
+                });
+    // The caller may cancel it, or give it a time.
+    unused = result.whenComplete((value, failure) -> waiting.leave());
+    return result;
   }
 
-  private CompletionStage<Object> stage(Permit permit, InterceptedMethod method) {
+  private static CompletableFuture<Object> begin(Permit permit, InterceptedMethod method) {
+    return CompletableFuture.completedFuture(permit).thenCompose(held -> stage(held, method));
+  }
+
+  private static CompletionStage<Object> stage(Permit permit, InterceptedMethod method) {
     CompletionStage<?> begun;
     try {
       begun = method.interceptResultAsCompletionStage();
@@ -226,14 +252,16 @@ final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Obj
         });
   }
 
-  private static Flux<Object> publisher(Permit permit, InterceptedMethod method, boolean single) {
-    return Flux.<Object>from(method.interceptResultAsPublisher())
-        .doOnComplete(
-            () -> {
-              if (single) { // how long a stream lasts says nothing
-                permit.sample();
-              }
-            })
+  private static Mono<Object> single(Permit permit, InterceptedMethod method) {
+    return Mono.defer(() -> Mono.<Object>from(method.interceptResultAsPublisher()))
+        .doOnSuccess(result -> permit.sample())
+        .doOnError(failure -> permit.sampleFailure())
+        .doFinally(end -> permit.end());
+  }
+
+  /** How long it lasts says nothing. */
+  private static Flux<Object> stream(Permit permit, InterceptedMethod method) {
+    return Flux.defer(() -> Flux.<Object>from(method.interceptResultAsPublisher()))
         .doOnError(failure -> permit.sampleFailure())
         .doFinally(end -> permit.end());
   }

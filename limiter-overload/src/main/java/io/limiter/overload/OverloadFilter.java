@@ -26,6 +26,7 @@ import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.netty.NettyHttpResponseBuilder;
+import io.micronaut.http.server.types.files.FileCustomizableResponseType;
 import io.micronaut.inject.MethodExecutionHandle;
 import io.micronaut.web.router.RouteAttributes;
 import java.util.Optional;
@@ -214,6 +215,10 @@ final class OverloadFilter implements ApplicationEventListener<HttpRequestTermin
     } else if (status < HttpStatus.BAD_REQUEST.getCode()
         && request.getMethod() != HttpMethod.OPTIONS) {
       permit.sample(); // a client's mistake is answered at once, and so is a preflight
+    }
+    if (request.getHttpVersion() == HttpVersion.HTTP_2_0
+        && response.body() instanceof FileCustomizableResponseType) {
+      flight.over(); // Micronaut reports no end if the client resets the stream meanwhile
     }
   }
 

@@ -98,22 +98,25 @@ final class SettingsCheck {
     if (!mistakes.isEmpty()) {
       throw new ConfigurationException(String.join("\n", mistakes));
     }
-    for (String name : SWITCHES) { // Micronaut reads a mistyped true as false
-      String property = PREFIX + '.' + name;
-      environment
-          .getProperty(property, String.class)
-          .filter(word -> !WORDS.contains(word.strip().toLowerCase(Locale.ROOT)))
-          .ifPresent(
-              word -> {
-                throw new ConfigurationException(
-                    "%s = %s: set it to true or false".formatted(property, word));
-              });
-    }
+    SWITCHES.forEach(name -> requireSwitch(PREFIX + '.' + name));
     Bounds.requireReadable(environment, PREFIX + ".retry-after", Duration.class);
     requireReadableLimit(PREFIX);
     for (String name : environment.getPropertyEntries(PREFIX + ".local")) {
+      requireSwitch(PREFIX + ".local." + name + ".observe");
       requireReadableLimit(PREFIX + ".local." + name);
     }
+  }
+
+  /** Micronaut reads a mistyped true as false. */
+  private void requireSwitch(String property) {
+    environment
+        .getProperty(property, String.class)
+        .filter(word -> !WORDS.contains(word.strip().toLowerCase(Locale.ROOT)))
+        .ifPresent(
+            word -> {
+              throw new ConfigurationException(
+                  "%s = %s: set it to true or false".formatted(property, word));
+            });
   }
 
   private void requireReadableLimit(String prefix) {

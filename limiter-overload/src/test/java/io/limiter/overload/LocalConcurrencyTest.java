@@ -68,6 +68,21 @@ class LocalConcurrencyTest {
       return items.asFlux();
     }
 
+    @LocalConcurrency("inventory")
+    Mono<String> quickMono() {
+      return Mono.just("quick");
+    }
+
+    @LocalConcurrency("inventory")
+    Mono<String> brokenMono() {
+      throw new IllegalStateException("broken");
+    }
+
+    @LocalConcurrency("inventory")
+    Flux<String> brokenFlux() {
+      throw new IllegalStateException("broken");
+    }
+
     @LocalConcurrency("other")
     String other() {
       return "other";
@@ -188,6 +203,47 @@ class LocalConcurrencyTest {
       inventory.later.completeExceptionally(new IllegalStateException("late"));
       assertThatThrownBy(stage::join).hasRootCauseMessage("late");
       assertThat(limiter(context).inFlight()).isZero();
+    }
+  }
+
+  @Test
+  void aMethodThatFailsBeforeItReturnsAPublisherFreesItsPlace() {
+    try (ApplicationContext context = start("0s")) {
+      Inventory inventory = context.getBean(Inventory.class);
+      assertThatThrownBy(() -> inventory.brokenMono().block()).hasMessage("broken");
+      assertThat(limiter(context).inFlight()).isZero();
+      assertThatThrownBy(() -> inventory.brokenFlux().blockLast()).hasMessage("broken");
+      assertThat(limiter(context).inFlight()).isZero();
+    }
+  }
+
+  @Test
+  void aStageThatIsCancelledWhileItsCallWaitsFreesItsPlace() throws Exception {
+    try (ApplicationContext context = start("1s")) {
+      Inventory inventory = context.getBean(Inventory.class);
+      Thread holder = hold(inventory);
+      CompletableFuture<String> waiting = inventory.stage().toCompletableFuture();
+      assertThat(limiter(context).waiting()).isEqualTo(1);
+      waiting.cancel(true);
+      inventory.gate.countDown();
+      holder.join();
+      await().until(() -> limiter(context).waiting() == 0);
+      await().until(() -> limiter(context).inFlight() == 0);
+      assertThat(inventory.quick()).isEqualTo("quick");
+    }
+  }
+
+  @Test
+  void theLatenciesOfAMonoAreSamples() {
+    try (ApplicationContext context = start("0s")) {
+      Inventory inventory = context.getBean(Inventory.class);
+      AdaptiveLimit limit = context.getBean(OverloadLimiters.class).named("inventory").algorithm();
+      await()
+          .until(
+              () -> {
+                assertThat(inventory.quickMono().block()).isEqualTo("quick");
+                return limit.figure() > 0;
+              });
     }
   }
 }

@@ -27,12 +27,15 @@ import io.micronaut.http.client.annotation.Client;
 import io.micronaut.http.client.exceptions.HttpClientResponseException;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.exceptions.HttpStatusException;
+import io.micronaut.http.server.types.files.StreamedFile;
 import io.micronaut.http.sse.Event;
 import io.micronaut.scheduling.TaskExecutors;
 import io.micronaut.scheduling.annotation.ExecuteOn;
 import io.micronaut.websocket.WebSocketBroadcaster;
 import io.micronaut.websocket.annotation.OnMessage;
 import io.micronaut.websocket.annotation.ServerWebSocket;
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -124,6 +127,12 @@ class OverloadOverHttpTest {
     @Get("/free")
     String free() {
       return "free";
+    }
+
+    @Get("/file")
+    StreamedFile file() {
+      return new StreamedFile(
+          new ByteArrayInputStream(new byte[1 << 24]), MediaType.APPLICATION_OCTET_STREAM_TYPE);
     }
 
     @Get("/critical")
@@ -640,6 +649,22 @@ class OverloadOverHttpTest {
       assertThat(first.join().statusCode()).isEqualTo(200);
       assertThat(first.join().version()).isEqualTo(HttpClient.Version.HTTP_2);
       awaitFree(service);
+    }
+  }
+
+  @Test
+  void aFileWhoseStreamOfHttp2IsResetFreesItsPlace() throws Exception {
+    try (HttpService service = start("micronaut.server.http-version", "2.0")) {
+      HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_2).build();
+      HttpResponse<InputStream> file =
+          client.send(request(service, "/held/file"), BodyHandlers.ofInputStream());
+      assertThat(file.version()).isEqualTo(HttpClient.Version.HTTP_2);
+      assertThat(file.body().read()).isZero();
+      file.body().close(); // resets the stream; the connection stays
+
+      awaitFree(service);
+      assertThat(client.send(request(service, "/held/free"), BodyHandlers.ofString()).statusCode())
+          .isEqualTo(200);
     }
   }
 
