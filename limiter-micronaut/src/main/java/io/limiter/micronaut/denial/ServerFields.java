@@ -22,7 +22,10 @@ public final class ServerFields {
 
   private final HttpServerConfiguration server;
 
-  private volatile DateField date = new DateField(0, "");
+  private volatile String date = "";
+
+  /** The second of the epoch that {@link #date} names. */
+  private volatile long dateSecond;
 
   ServerFields(HttpServerConfiguration server) {
     this.server = server;
@@ -41,22 +44,17 @@ public final class ServerFields {
     }
   }
 
-  /** The text of a second is formatted once. */
+  /**
+   * The text of a second is formatted once. The text is written before its second, so that a thread
+   * between the two formats it again; at worst it is the text of a neighbouring second.
+   */
   private void writeDate(MutableHttpHeaders headers) {
     long second = Instant.now().getEpochSecond();
-    DateField written = date;
-    if (written.second() != second) {
+    if (dateSecond != second) {
       OffsetDateTime time = Instant.ofEpochSecond(second).atOffset(ZoneOffset.UTC);
-      written = new DateField(second, DateTimeFormatter.RFC_1123_DATE_TIME.format(time));
-      date = written;
+      date = DateTimeFormatter.RFC_1123_DATE_TIME.format(time);
+      dateSecond = second;
     }
-    headers.set(HttpHeaders.DATE, written.text());
+    headers.set(HttpHeaders.DATE, date);
   }
-
-  /**
-   * The field of one second.
-   *
-   * @param second since the epoch
-   */
-  private record DateField(long second, String text) {}
 }
