@@ -28,6 +28,7 @@ import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.Mode;
 import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisFixture;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -175,7 +176,7 @@ class ClaimedGuardTest {
   @ValueSource(booleans = {true, false})
   void isHeldWhereRedisHasTakenItAfterItsDeadline(boolean whenItIsKnown) {
     RedisSettings hasty = new RedisSettings(settings.prefix(), Duration.ofMillis(200));
-    try (FaultProxy proxy = new FaultProxy(uri.getPort());
+    try (FaultProxy proxy = new FaultProxy(new InetSocketAddress(uri.getHost(), uri.getPort()));
         LimitStore fallback =
             new FallbackStore(
                 new RedisStore(SharedConnection.open(RedisURI.create(proxy.uri()), hasty), hasty),

@@ -12,7 +12,7 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.socket.nio.NioSocketChannel;
-import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
@@ -36,14 +36,14 @@ final class FaultLink {
     this.client = client;
   }
 
-  /** Opens the other half, to this port of loopback, and gives its replies to the consumer. */
-  void connect(EventLoopGroup loop, int target, BiConsumer<FaultLink, byte[]> reply) {
+  /** Opens the other half, and gives its replies to the consumer. */
+  void connect(EventLoopGroup loop, InetSocketAddress target, BiConsumer<FaultLink, byte[]> reply) {
     new Bootstrap()
         .group(loop)
         .channel(NioSocketChannel.class)
         .option(ChannelOption.TCP_NODELAY, true)
         .handler(fromServer(reply))
-        .connect(InetAddress.getLoopbackAddress(), target)
+        .connect(target)
         .addListener(
             (ChannelFutureListener)
                 connecting -> {

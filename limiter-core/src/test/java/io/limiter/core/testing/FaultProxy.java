@@ -13,6 +13,7 @@ import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.Future;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -30,7 +31,7 @@ public final class FaultProxy implements AutoCloseable {
   private final EventLoopGroup loop =
       new MultiThreadIoEventLoopGroup(
           1, new DefaultThreadFactory("fault-proxy", true), NioIoHandler.newFactory());
-  private final int target;
+  private final InetSocketAddress target;
   private final int port;
 
   // All of these belong to the loop's thread.
@@ -45,6 +46,11 @@ public final class FaultProxy implements AutoCloseable {
 
   /** Listens on a free port of loopback, and passes everything to that port of loopback. */
   public FaultProxy(int target) {
+    this(new InetSocketAddress(InetAddress.getLoopbackAddress(), target));
+  }
+
+  /** The same for a Redis elsewhere, such as in a container. */
+  public FaultProxy(InetSocketAddress target) {
     this.target = target;
     this.port = Ports.free();
     listen();
