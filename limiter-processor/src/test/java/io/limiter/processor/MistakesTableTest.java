@@ -4,6 +4,7 @@ package io.limiter.processor;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.micronaut.definition.Refusals;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.exceptions.ConfigurationException;
@@ -20,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -130,6 +132,16 @@ class MistakesTableTest {
       }
     }
     return all;
+  }
+
+  /** A row that no mistake shows may be wrong, or of no use. */
+  @Test
+  void eachRefusalIsShown() throws IOException {
+    List<String> messages = mistakes().stream().map(Mistake::message).toList();
+    assertThat(Refusals.remedies().map(remedy -> remedy.replace("%s", "")))
+        .filteredOn(remedy -> messages.stream().noneMatch(message -> message.endsWith(remedy)))
+        .as("those that only settings can have")
+        .containsExactly("a rule on trial is only observed: remove it");
   }
 
   @BeforeAll

@@ -4,6 +4,7 @@ package io.limiter.micronaut.definition;
 import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.core.annotation.Internal;
+import io.micronaut.core.naming.NameUtils;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -57,6 +58,13 @@ public final class MemberSet {
       }
     }
     return Optional.empty();
+  }
+
+  /** The name of a member or a group as it is written in its place. */
+  String nameOf(String group) {
+    return originOf(group).filter(Origin::isSetting).isPresent()
+        ? group
+        : NameUtils.camelCase(group, true);
   }
 
   private static boolean isOf(String group, PolicyMember<?> member) {

@@ -102,9 +102,6 @@ final class DuplicateGuardReader {
       by = by == DuplicateBy.AUTO ? DuplicateBy.CALLER : by;
     }
     if (policy.has(PolicyMember.DUPLICATE_KEY)) {
-      policy.reject(
-          PolicyMember.DUPLICATE_BY,
-          "key already defines what makes submissions equal: remove one of them");
       return new Submission.ByExpression(
           SubjectReader.expression(
               policy.find(PolicyMember.DUPLICATE_KEY).orElseThrow(),
@@ -122,12 +119,6 @@ final class DuplicateGuardReader {
     Optional<Sourced<List<Integer>>> statuses = policy.find(PolicyMember.RELEASE_ON);
     if (statuses.isEmpty()) {
       return never ? Release.NEVER : Release.ON_FAILURE;
-    }
-    if (never) {
-      throw policy.mistake(
-          PolicyMember.RELEASE_ON_FAILURE,
-          false,
-          "releaseOn already defines when to release: remove one of them");
     }
     return Release.on(
         PolicyPlanner.statuses(

@@ -23,6 +23,8 @@ import io.limiter.micronaut.definition.PolicyDefinition.RuleList;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Expressible;
 import io.limiter.micronaut.definition.PolicyMember.Sourced;
+import io.limiter.micronaut.definition.Refusals;
+import io.limiter.micronaut.definition.Refusals.Trait;
 import io.limiter.micronaut.definition.ResultKind;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.CompletionPlan.ActualCost;
@@ -34,6 +36,7 @@ import io.micronaut.core.annotation.AnnotationClassValue;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -57,9 +60,6 @@ final class PolicyPlanner {
 
   /** Ends that of rules on trial. */
   private static final String TRIAL = " trial";
-
-  private static final String NEVER_ANONYMOUS =
-      "only limitType = USER_ID or HEADER and a resolver have anonymous callers: remove it";
 
   // The defaults of @Ban.
   private static final long DEFAULT_VIOLATIONS = 5;
@@ -207,10 +207,15 @@ final class PolicyPlanner {
                 rules.add(named(counted.apply(rule), rule, codeName, countIf, true)));
     // Those of one subject together, first those that the definition itself counts.
     List<SubjectSource> sources = new ArrayList<>(List.of(source));
-    boolean mayBeAnonymous = source.mayBeAnonymous();
+    Set<Trait> traits = EnumSet.noneOf(Trait.class);
+    addIf(source.mayBeAnonymous(), Trait.ANONYMOUS_CALLERS, traits);
     List<NamedRule> known = new ArrayList<>();
     for (NamedRule rule : rules) {
-      mayBeAnonymous |= rule.source().mayBeAnonymous();
+      traits.add(Trait.RULES);
+      addIf(rule.source().mayBeAnonymous(), Trait.ANONYMOUS_CALLERS, traits);
+      addIf(rule.kind().byOutcome(), Trait.OUTCOMES, traits);
+      addIf(rule.takesUnits(), Trait.UNITS, traits);
+      addIf(rule.takesUnits() && canBan(rule.source()), Trait.SUBJECTS, traits);
       if (!sources.contains(rule.source())) {
         sources.add(rule.source());
       }
@@ -219,21 +224,21 @@ final class PolicyPlanner {
       }
     }
     rules.sort(Comparator.comparing(rule -> sources.indexOf(rule.source())));
-    if (!mayBeAnonymous) {
-      members.reject(PolicyMember.ANONYMOUS, NEVER_ANONYMOUS);
-    }
+    Refusals.POLICY.check(members, traits);
     List<NamedRule> others = anonymousRules(policy, source, known, taken, countIf);
     List<NamedRule> all = new ArrayList<>(rules);
     all.addAll(others);
-    failure(members, rules, countIf);
+    if (traits.contains(Trait.OUTCOMES)) {
+      failure(members, countIf);
+    }
     CommonToRules values =
         new CommonToRules(
             members,
             text(members),
             new Price(cost(members, all), resultCost(members, rules)),
-            ban(members, rules),
-            lease(members, rules),
-            warnAt(members, rules),
+            members.hasGroup("ban") ? Optional.of(ban(members)) : Optional.empty(),
+            lease(members),
+            warnAt(members),
             condition);
     if (others != known && !(haveSameKinds(known, others) && haveSameKinds(others, known))) {
       throw members.mistake(
@@ -280,22 +285,12 @@ final class PolicyPlanner {
       String codeName,
       Optional<CountedAnswers> countIf,
       boolean trial) {
-    if (trial) {
-      rule.reject(PolicyMember.OBSERVE, "a rule on trial is only observed: remove it");
-    }
+    Set<Trait> traits = EnumSet.noneOf(Trait.class);
+    addIf(trial, Trait.TRIAL, traits);
+    addIf(countIf.isPresent(), Trait.COUNT_IF, traits);
+    Refusals.RULE_OF_POLICY.check(rule, traits);
     RuleReader.RuleSpec read = read(rule);
     boolean selects = countIf.isPresent() && read.kind() != CountedCalls.IN_FLIGHT;
-    if (selects && read.kind() != CountedCalls.ALL) {
-      throw read.kind() == CountedCalls.WAITING
-          ? rule.mistake(
-              "leakyBucket",
-              read.rule().name(),
-              "a turn that has passed cannot be given back to a call that countIf does not select: use another algorithm, or remove countIf")
-          : rule.mistake(
-              PolicyMember.COUNTS,
-              read.kind(),
-              "countIf already selects the calls that count: remove one of them");
-    }
     MethodChecks.requireSeenCompletion(method, rule, read.kind());
     return new NamedRule(
         counted,
@@ -322,6 +317,12 @@ final class PolicyPlanner {
             .mistake(remedy);
       }
       draft.anchor = anchor;
+    }
+  }
+
+  private static void addIf(boolean has, Trait trait, Set<Trait> traits) {
+    if (has) {
+      traits.add(trait);
     }
   }
 
@@ -382,16 +383,14 @@ final class PolicyPlanner {
     }
     MemberSet members = policy.members();
     if (!source.mayBeAnonymous()) {
-      throw members.mistake(anonymousRules(members), "{…}", NEVER_ANONYMOUS);
+      throw members.mistake(anonymousRules(members), "{…}", Refusals.NEVER_ANONYMOUS);
     }
     List<NamedRule> read = new ArrayList<>();
     policy
         .changed(RuleList.ANONYMOUS, this::nameOf, taken)
         .forEach(
             (codeName, rule) -> {
-              for (PolicyMember<?> member : SubjectReader.WHO) {
-                rule.reject(member, "this rule counts the subject of its policy: remove it");
-              }
+              Refusals.RULE_OF_POLICY.check(rule, Set.of(Trait.ANONYMOUS_RULES));
               read.add(named(source, rule, codeName, countIf, false));
             });
     if (otherwise.isEmpty() || read.isEmpty() || source.anonymous() == Anonymous.REJECT) {
@@ -451,24 +450,7 @@ final class PolicyPlanner {
   }
 
   /** All definitions of one policy must agree on which calls have failed. */
-  private void failure(MemberSet policy, List<NamedRule> rules, Optional<CountedAnswers> countIf) {
-    boolean byOutcome = false;
-    for (NamedRule each : rules) {
-      byOutcome |= each.kind().byOutcome();
-    }
-    if (!byOutcome) {
-      policy.reject(
-          PolicyMember.COUNT_IF,
-          "it has no effect on concurrency limits and without rules: add other rules, or remove it");
-      policy.reject(
-          PolicyMember.FAILED_ON,
-          "it has no effect without a rule with counts = FAILURES or SUCCESSES: add one, or remove it");
-      return;
-    }
-    if (countIf.isPresent()) {
-      policy.reject(
-          PolicyMember.FAILED_ON, "countIf selects the calls that count: remove one of them");
-    }
+  private void failure(MemberSet policy, Optional<CountedAnswers> countIf) {
     CompletionPlan.Failure written =
         new CompletionPlan.Failure(
             policy
@@ -521,14 +503,6 @@ final class PolicyPlanner {
     if (cost.isEmpty()) {
       return Cost.ONE;
     }
-    if (rules.isEmpty()) {
-      policy.reject(PolicyMember.COST, "there is no rule to take it from: add rules, or remove it");
-    }
-    if (rules.stream().noneMatch(NamedRule::takesUnits)) {
-      policy.reject(
-          PolicyMember.COST,
-          "a concurrency limit takes one permit for each call, whatever its cost: add other rules, or remove it");
-    }
     Optional<CallExpression> expression = cost.get().value().expression();
     if (expression.isPresent()) {
       MethodChecks.requireValue(method, cost.get(), true);
@@ -574,22 +548,9 @@ final class PolicyPlanner {
   private Optional<ActualCost> resultCost(MemberSet policy, List<NamedRule> rules) {
     Optional<Sourced<AnnotationClassValue<?>>> written = policy.find(PolicyMember.RESULT_COST);
     if (written.isEmpty()) {
-      Optional<Origin> stream = policy.originOf("stream");
-      if (stream.isPresent()) {
-        throw stream.get().mistake("it has no effect without a resultCost: add one, or remove it");
-      }
       return Optional.empty();
     }
-    Origin origin = written.get().origin();
-    if (rules.stream().noneMatch(NamedRule::takesUnits)) {
-      throw origin.mistake(
-          "no rule takes a cost: a concurrency limit takes one permit for each call: add other rules, or remove it");
-    }
     NamedBeans.BeanRef<ResultCost> bean = parts.beans().ofType(written.get(), ResultCost.class);
-    if (!policy.has(PolicyMember.COST)) {
-      throw origin.mistake(
-          "a call takes its units before its result is known: write cost = \"…\", an estimate");
-    }
     return Optional.of(
         new ActualCost(bean, steps(policy, rules, written.get()), parts.clampedCosts()));
   }
@@ -646,30 +607,6 @@ final class PolicyPlanner {
             certain));
   }
 
-  /**
-   * At least one rule must count separate subjects: all calls together are never banned, since any
-   * client could then cause an outage.
-   */
-  private static Optional<BanRule> ban(MemberSet policy, List<NamedRule> rules) {
-    if (!policy.hasGroup("ban")) {
-      return Optional.empty();
-    }
-    BanRule ban = ban(policy);
-    List<NamedRule> counting = rules.stream().filter(NamedRule::takesUnits).toList();
-    String remedy =
-        rules.isEmpty()
-            ? "it has no rules that could deny calls: add rules, or remove it"
-            : counting.isEmpty()
-                ? "its rules limit calls in flight, and the time until a permit is free is unknown: add other rules, or remove it"
-                : counting.stream().map(NamedRule::source).noneMatch(PolicyPlanner::canBan)
-                    ? "its rules count all calls together, and banning all of them would be an outage: add a rule that distinguishes subjects, or remove it"
-                    : "";
-    if (!remedy.isEmpty()) {
-      throw mistakeInBan(policy, ban, remedy);
-    }
-    return Optional.of(ban);
-  }
-
   private static RuntimeException mistakeInBan(MemberSet policy, BanRule ban, String remedy) {
     return policy
         .originOf("ban")
@@ -696,8 +633,6 @@ final class PolicyPlanner {
       throw policy.mistake(PolicyMember.BAN_GROWTH, growth, "set it to 1 to " + BanRule.MAX_GROWTH);
     }
     if (growth == 1) {
-      policy.reject(
-          PolicyMember.BAN_LONGEST, "it has no effect without a growth: set growth, or remove it");
       return new BanRule((int) violations, within, time, 1, time);
     }
     Duration longest = RuleReader.time(policy, PolicyMember.BAN_LONGEST, DEFAULT_LONGEST);
@@ -710,7 +645,7 @@ final class PolicyPlanner {
     return new BanRule((int) violations, within, time, (int) growth, longest);
   }
 
-  private static Optional<Sourced<Duration>> lease(MemberSet policy, List<NamedRule> rules) {
+  private static Optional<Sourced<Duration>> lease(MemberSet policy) {
     Optional<Sourced<Duration>> lease = policy.find(PolicyMember.LEASE);
     if (lease.isEmpty() || lease.get().value().isZero()) {
       return Optional.empty();
@@ -719,25 +654,16 @@ final class PolicyPlanner {
     if (time.compareTo(RuleStack.MIN_LEASE) < 0 || time.compareTo(Rule.MAX_LEASE) > 0) {
       throw PolicyMember.LEASE.mistake(lease.get().origin());
     }
-    if (rules.isEmpty()) {
-      policy.reject(
-          PolicyMember.LEASE, "there is no rule to take units from: add rules, or remove it");
-    }
     return lease;
   }
 
-  private static Optional<Sourced<Double>> warnAt(MemberSet policy, List<NamedRule> rules) {
+  private static Optional<Sourced<Double>> warnAt(MemberSet policy) {
     Optional<Sourced<Double>> share = policy.find(PolicyMember.WARN_AT);
     if (share.isEmpty() || share.get().value() == 0) {
       return Optional.empty();
     }
     if (!(share.get().value() > 0 && share.get().value() <= 1)) {
       throw PolicyMember.WARN_AT.mistake(share.get().origin());
-    }
-    if (rules.isEmpty()) {
-      policy.reject(
-          PolicyMember.WARN_AT,
-          "there is no rule that could come near its limit: add rules, or remove it");
     }
     return share;
   }
@@ -895,13 +821,7 @@ final class PolicyPlanner {
                 .flatMap(member -> policy.find(member).stream())
                 .anyMatch(detail -> detail.origin().isSetting());
     boolean wanted = detailed || policy.isTrue(PolicyMember.DUPLICATE);
-    if (!wanted) {
-      for (PolicyMember<Boolean> details :
-          List.of(PolicyMember.DUPLICATE_RULE, PolicyMember.DETAILS)) {
-        policy.reject(
-            details, "it has no effect without preventDuplicate = true: set that, or remove it");
-      }
-    }
+    Refusals.GUARD.check(policy, wanted ? Set.of(Trait.GUARD) : Set.of());
     return wanted;
   }
 

@@ -21,18 +21,18 @@ import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Expressible;
 import io.limiter.micronaut.definition.PolicyMember.Sourced;
+import io.limiter.micronaut.definition.Refusals;
 import io.limiter.micronaut.plan.PlannedCharge.CountedCalls;
 import io.micronaut.core.annotation.AnnotationClassValue;
 import io.micronaut.core.annotation.Internal;
-import io.micronaut.core.naming.NameUtils;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Creates a rule from its definition. The name, unless it is written, is derived from the numbers.
@@ -46,8 +46,9 @@ public final class RuleReader {
   private static final long DEFAULT_DUPLICATE_COUNT = 1;
   private static final Duration DEFAULT_DUPLICATE_TIME = Duration.ofSeconds(5);
 
-  private static final List<String> ALGORITHMS =
-      List.of("custom", "fixed-window", "token-bucket", "leaky-bucket", "algorithm");
+  /** The algorithms with parameters. */
+  private static final List<String> GROUPS =
+      List.of("custom", "fixed-window", "token-bucket", "leaky-bucket");
 
   private final NamedBeans beans;
   private final LimiterConfiguration configuration;
@@ -79,6 +80,7 @@ public final class RuleReader {
     if (count < 1) {
       throw members.mistake(PolicyMember.COUNT, count, "set it to 1 or more");
     }
+    Refusals.RULE.check(members, Set.of());
     boolean inFlight =
         members.get(PolicyMember.ALGORITHM).orElse(null) == Algorithm.CONCURRENCY_LIMIT;
     Duration window =
@@ -168,23 +170,9 @@ public final class RuleReader {
   }
 
   private static CountedCalls kind(MemberSet members, Rule rule) {
-    Counts counts = members.get(PolicyMember.COUNTS).orElse(Counts.ALL);
-    if (rule.waits() && counts != Counts.ALL) {
-      throw members.mistake(
-          PolicyMember.COUNTS,
-          counts,
-          "a leaky bucket assigns each call its turn on arrival, and a turn that has passed cannot be refunded: remove it, and let another rule count by outcome");
-    }
-    boolean inFlight = rule.holdsPermits();
-    if (inFlight && counts != Counts.ALL) {
-      throw members.mistake(
-          PolicyMember.COUNTS,
-          counts,
-          "algorithm = CONCURRENCY_LIMIT counts calls while they run, when their completion is not yet known: remove it, or write another algorithm");
-    }
-    return switch (counts) {
+    return switch (members.get(PolicyMember.COUNTS).orElse(Counts.ALL)) {
       case ALL ->
-          inFlight
+          rule.holdsPermits()
               ? CountedCalls.IN_FLIGHT
               : rule.waits() ? CountedCalls.WAITING : CountedCalls.ALL;
       case FAILURES -> CountedCalls.FAILURES;
@@ -193,20 +181,7 @@ public final class RuleReader {
   }
 
   private Rule rule(MemberSet rule, long count, Duration window) {
-    List<String> written = new ArrayList<>();
-    for (String group : ALGORITHMS) {
-      if (rule.hasGroup(group)) {
-        written.add(group);
-      }
-    }
-    if (written.size() > 1) {
-      throw rule.originOf(written.get(1))
-          .orElseThrow()
-          .mistake(
-              "%s already defines how the rule counts: remove one of them"
-                  .formatted(annotated(written.get(0), rule)));
-    }
-    String how = written.isEmpty() ? "algorithm" : written.get(0);
+    String how = GROUPS.stream().filter(rule::hasGroup).findFirst().orElse("algorithm");
     Algorithm algorithm = rule.get(PolicyMember.ALGORITHM).orElse(Algorithm.SLIDING_WINDOW_LOG);
     boolean storesCalls =
         how.equals("algorithm")
@@ -230,13 +205,6 @@ public final class RuleReader {
             case CONCURRENCY_LIMIT -> concurrency(rule, count, window);
           };
     };
-  }
-
-  /** The name of a group as it is written there. */
-  private static String annotated(String group, MemberSet rule) {
-    return rule.originOf(group).filter(Origin::isSetting).isPresent()
-        ? group
-        : NameUtils.camelCase(group, true);
   }
 
   private SlidingWindowLogRule log(MemberSet rule, long count, Duration window) {
@@ -356,7 +324,6 @@ public final class RuleReader {
     Optional<Alignment> alignment = alignment(rule);
     Optional<CalendarPeriod> calendar = rule.get(PolicyMember.CALENDAR);
     if (calendar.isPresent()) {
-      rule.reject(PolicyMember.TIME, "the window is a %s: remove it".formatted(calendar.get()));
       Alignment by = alignment.orElseThrow();
       return FixedWindowRule.aligned(count, calendar.get(), by.zone()).alignedTo(by);
     }
@@ -370,10 +337,6 @@ public final class RuleReader {
 
   private Optional<Alignment> alignment(MemberSet rule) {
     if (rule.isFalse(PolicyMember.ALIGNED)) {
-      for (PolicyMember<?> member :
-          List.of(PolicyMember.ZONE, PolicyMember.ANCHOR, PolicyMember.CALENDAR)) {
-        rule.reject(member, "only aligned windows have it: write aligned = true, or remove it");
-      }
       return Optional.empty();
     }
     Optional<ZoneId> zone = rule.find(PolicyMember.ZONE).map(RuleReader::zone);

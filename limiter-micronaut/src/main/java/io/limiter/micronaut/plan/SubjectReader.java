@@ -10,10 +10,12 @@ import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Expressible;
 import io.limiter.micronaut.definition.PolicyMember.Sourced;
+import io.limiter.micronaut.definition.Refusals;
 import io.limiter.micronaut.subject.SubjectSource;
 import io.micronaut.core.annotation.Internal;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.function.ToIntFunction;
 import java.util.regex.Pattern;
 
@@ -66,7 +68,7 @@ public final class SubjectReader {
    * @param ordinals distinguishes the expressions of one limit
    */
   SubjectSource read(MemberSet who, Anonymous anonymous, ToIntFunction<CallExpression> ordinals) {
-    rejectSeveral(who);
+    Refusals.WHO.check(who, Set.of());
     if (who.has(PolicyMember.SUBJECT)) {
       Sourced<Expressible> subject = who.find(PolicyMember.SUBJECT).orElseThrow();
       if (subject.origin().isSetting()) {
@@ -110,35 +112,6 @@ public final class SubjectReader {
    */
   static CallExpression expression(Sourced<Expressible> written, String otherwise) {
     return written.value().expression().orElseThrow(() -> written.origin().mistake(otherwise));
-  }
-
-  private static void rejectSeveral(MemberSet who) {
-    if (!isWrittenIn(who)) {
-      return;
-    }
-    List<PolicyMember<?>> written =
-        List.<PolicyMember<?>>of(PolicyMember.SUBJECT, PolicyMember.RESOLVER, PolicyMember.HEADER)
-            .stream()
-            .filter(who::has)
-            .toList();
-    if (written.size() > 1) {
-      who.reject(
-          written.get(1),
-          "%s already defines who is counted: remove one of them".formatted(written.get(0)));
-    }
-    LimitType type = who.get(PolicyMember.LIMIT_TYPE).orElse(null);
-    if (type != null && who.has(PolicyMember.RESOLVER)) {
-      throw who.mistake(
-          PolicyMember.LIMIT_TYPE,
-          type,
-          "the resolver already defines who is counted: remove one of them");
-    }
-    if ((type == LimitType.USER_ID || type == LimitType.GLOBAL) && who.has(PolicyMember.HEADER)) {
-      throw who.mistake(
-          PolicyMember.LIMIT_TYPE,
-          type,
-          "the header already defines who is counted: remove one of them, or write IP if its value is an address");
-    }
   }
 
   private static String header(MemberSet who) {

@@ -329,6 +329,7 @@ class ConfiguredLimitsTest {
         "named.rules.5-per-61s.count | 3 | the policy 'named' has no rule '5-per-61s': use one of 5-per-60s, 50-per-3600s",
         "named.rules[0].cont | 3 | there is no such setting of a rule; did you mean count",
         "named.rules | 3 | write a list of rules, or settings by the names of rules",
+        "named.trial[0].observe | true | a rule on trial is only observed: remove it",
         "named.rules[0].subject | nowhere | no bean of type io.limiter.micronaut.annotation.SubjectResolver has this name",
         "named.status | 200 | set it to an error status, 400 to 599",
         "named.status | teapot | set it to a whole number",
