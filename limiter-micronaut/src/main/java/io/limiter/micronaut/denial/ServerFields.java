@@ -7,9 +7,9 @@ import io.micronaut.http.MutableHttpHeaders;
 import io.micronaut.http.server.HttpServerConfiguration;
 import jakarta.inject.Singleton;
 import java.time.Instant;
-import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -19,6 +19,11 @@ import java.util.Optional;
 @Internal
 @Singleton
 public final class ServerFields {
+
+  /** The format of RFC 9110, section 5.6.7. */
+  private static final DateTimeFormatter IMF_FIXDATE =
+      DateTimeFormatter.ofPattern("EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.ENGLISH)
+          .withZone(ZoneOffset.UTC);
 
   private final HttpServerConfiguration server;
 
@@ -51,10 +56,14 @@ public final class ServerFields {
   private void writeDate(MutableHttpHeaders headers) {
     long second = Instant.now().getEpochSecond();
     if (dateSecond != second) {
-      OffsetDateTime time = Instant.ofEpochSecond(second).atOffset(ZoneOffset.UTC);
-      date = DateTimeFormatter.RFC_1123_DATE_TIME.format(time);
+      date = text(second);
       dateSecond = second;
     }
     headers.set(HttpHeaders.DATE, date);
+  }
+
+  /** Java's own format of RFC 1123 has the first days of a month without their zero. */
+  static String text(long second) {
+    return IMF_FIXDATE.format(Instant.ofEpochSecond(second));
   }
 }
