@@ -9,8 +9,11 @@ import io.limiter.micronaut.subject.TierLookup;
 import io.micronaut.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,7 +28,11 @@ final class CallerPlans {
 
   private static final Logger LOG = LoggerFactory.getLogger(CallerPlans.class);
 
-  private final AtomicBoolean unknown = new AtomicBoolean();
+  /** The most names of unknown tiers that are logged. */
+  private static final int MAX_UNKNOWN = 16;
+
+  private final Set<String> unknown = ConcurrentHashMap.newKeySet();
+  private final AtomicInteger warned = new AtomicInteger();
   private final AtomicBoolean hinted = new AtomicBoolean();
   private final PoliciesConfiguration settings;
   private final CallerLists lists;
@@ -71,13 +78,24 @@ final class CallerPlans {
     if (tier.isPresent() && known.isTier(tier.get())) {
       return plan.inTier(tier.get());
     }
-    if (tier.isPresent() && unknown.compareAndSet(false, true)) {
-      LOG.warn(
-          "A caller has the tier '{}', which {} does not have: the default tier applies. Further such tiers are not logged",
-          tier.get(),
-          LimitSettings.TIERS);
-    }
+    tier.ifPresent(name -> warnOfUnknown(name, known));
     return known.usualTier().map(plan::inTier).orElse(plan);
+  }
+
+  private void warnOfUnknown(String tier, LimitSettings known) {
+    if (warned.get() > MAX_UNKNOWN || !unknown.add(tier)) {
+      return;
+    }
+    int number = warned.incrementAndGet();
+    if (number <= MAX_UNKNOWN) {
+      LOG.warn(
+          "A caller has the tier '{}', which {} does not have: the default tier applies. It has {}",
+          tier,
+          LimitSettings.TIERS,
+          String.join(", ", known.tiers()));
+    } else if (number == MAX_UNKNOWN + 1) {
+      LOG.warn("Callers have more than {} unknown tiers: the others are not logged", MAX_UNKNOWN);
+    }
   }
 
   /**

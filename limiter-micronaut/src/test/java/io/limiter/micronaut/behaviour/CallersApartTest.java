@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.testing.RecordedLog;
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.DuplicateBy;
 import io.limiter.micronaut.annotation.LimitCondition;
@@ -205,6 +206,22 @@ class CallersApartTest {
   void aTierHasRulesOfItsOwn(String path, String user, int count) {
     try (TestServer server = start(TIERS)) {
       assertThat(admitted(server, path, USER, user)).isEqualTo(count);
+    }
+  }
+
+  @Test
+  void eachUnknownTierIsWarnedOfOnceUpToABound() {
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.call.CallerPlans");
+        TestServer server = start(TIERS)) {
+      for (int i = 0; i < 40; i++) {
+        assertThat(server.status("/apart/user", USER, "plan%s-a".formatted(i / 2))).isEqualTo(200);
+      }
+      assertThat(log.messages())
+          .hasSize(17)
+          .startsWith(
+              "A caller has the tier 'plan0', which limiter.tiers does not have: the default tier applies. It has free, internal, pro",
+              "A caller has the tier 'plan1', which limiter.tiers does not have: the default tier applies. It has free, internal, pro")
+          .endsWith("Callers have more than 16 unknown tiers: the others are not logged");
     }
   }
 
