@@ -18,6 +18,13 @@ public final class EnumSetting {
    * @throws ConfigurationException naming the property, its value and the valid words
    */
   public static <E extends Enum<E>> E of(Class<E> words, String property, String value) {
+    return of(words, property, value, "");
+  }
+
+  /**
+   * @param more what the message says of other values
+   */
+  static <E extends Enum<E>> E of(Class<E> words, String property, String value, String more) {
     E[] all = words.getEnumConstants();
     return Arrays.stream(all)
         .filter(word -> word(word).equalsIgnoreCase(value.trim()))
@@ -25,13 +32,14 @@ public final class EnumSetting {
         .orElseThrow(
             () ->
                 new ConfigurationException(
-                    "%s = %s: set it to one of %s"
+                    "%s = %s: set it to one of %s%s"
                         .formatted(
                             property,
                             value,
                             Arrays.stream(all)
                                 .map(EnumSetting::word)
-                                .collect(Collectors.joining(", ")))));
+                                .collect(Collectors.joining(", ")),
+                            more)));
   }
 
   private static String word(Enum<?> constant) {

@@ -162,7 +162,11 @@ public record LimiterConfiguration(
       Set<Format> formats = EnumSet.noneOf(Format.class);
       List<String> words = written.stream().map(String::strip).filter(w -> !w.isEmpty()).toList();
       if (words.stream().noneMatch(NONE::equalsIgnoreCase) || words.size() > 1) {
-        words.forEach(word -> formats.add(EnumSetting.of(Format.class, PREFIX + ".format", word)));
+        words.forEach(
+            word ->
+                formats.add(
+                    EnumSetting.of(
+                        Format.class, PREFIX + ".format", word, ", to several, or to none alone")));
       }
       requireOne(formats, written, EnumSet.of(Format.DRAFT_11, Format.DRAFT_NEXT, Format.DRAFT_7));
       requireOne(formats, written, EnumSet.of(Format.X_RATE_LIMIT, Format.X_RATE_LIMIT_EPOCH));

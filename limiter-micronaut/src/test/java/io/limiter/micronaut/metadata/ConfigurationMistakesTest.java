@@ -34,7 +34,7 @@ class ConfigurationMistakesTest {
         arguments(
             "limiter.headers.format",
             "draft-8",
-            "set it to one of draft-11, draft-next, draft-7, x-rate-limit, x-rate-limit-epoch"),
+            "set it to one of draft-11, draft-next, draft-7, x-rate-limit, x-rate-limit-epoch, to several, or to none alone"),
         arguments(
             "limiter.headers.format",
             "draft-11,draft-7",
