@@ -12,7 +12,6 @@ import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PolicyChanges;
 import io.limiter.micronaut.definition.CorrectableException;
 import io.limiter.micronaut.definition.LimitedMethod;
-import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
 import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.limiter.micronaut.denial.DenialMessages;
@@ -53,9 +52,6 @@ import java.util.concurrent.atomic.LongAdder;
  * every bean exists that an annotation names, and accepts any text with a placeholder.
  */
 final class CompileTimeCheck {
-
-  /** The error about a limit on a static method. */
-  private static final String STATIC = "a static method";
 
   private final MethodPlanner.PlanningBeans parts = parts();
 
@@ -117,10 +113,7 @@ final class CompileTimeCheck {
    * @param annotation the simple name of the annotation
    */
   static String ofStatic(String description, String annotation) {
-    return String.valueOf(
-        Origin.annotated(description, "@" + annotation, STATIC)
-            .mistake(AnnotationReader.ON_STATIC)
-            .getMessage());
+    return "%s: @%s: %s".formatted(description, annotation, AnnotationReader.ON_STATIC);
   }
 
   private Optional<LimitPlan> plan(LimitedMethod method, List<List<PolicyDefinition>> places) {

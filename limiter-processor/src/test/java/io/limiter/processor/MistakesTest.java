@@ -70,7 +70,7 @@ class MistakesTest {
             error -> {
               assertThat(error.message())
                   .isEqualTo(
-                      "compiled.Bean.call(int): @RateRule = a static method: a static method, or one of a companion object, is never limited: make it a method of the bean");
+                      "compiled.Bean.call(int): @RateRule: a static method, or one of a companion object, is never limited: make it a method of the bean");
               assertThat(error.line()).startsWith("@RateRule static void call");
             });
   }
