@@ -204,7 +204,7 @@ final class PolicyWarnings
     List<String> guards = plans.current().duplicatesByDefault();
     if (!guards.isEmpty()) {
       LOG.info(
-          "Methods that compare submissions by the default of @Duplicate: {} ({}). Set by or key to change that",
+          "Methods that compare submissions by the default of @Duplicate: {} ({}). Its members by and key change that",
           guards.size(),
           PlanRegistry.listed(guards));
     }
