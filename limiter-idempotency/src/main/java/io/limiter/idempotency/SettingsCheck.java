@@ -274,9 +274,11 @@ final class SettingsCheck {
           .next()
           .mistake("this route has no path: write one such as /payments, or /api/**");
     }
-    if (!path.value().startsWith("/")) {
-      throw path.mistake("a path begins with a slash: write one such as /payments, or /api/**");
-    }
+    Bounds.pathRemedy(path.value())
+        .ifPresent(
+            remedy -> {
+              throw path.mistake(remedy);
+            });
     Origin header = members.get("header");
     Origin resolver = members.get("resolver");
     if (header != null && resolver != null) {

@@ -154,6 +154,7 @@ class IdempotencyConfigurationTest {
       delimiter = '|',
       value = {
         "path|payments|a path begins with a slash",
+        "path|/hooks/:partner|a pattern has no variables: write /hooks/*",
         "methods|FETCH|use some of DELETE, GET, HEAD",
         "retain|500ms|use 1 s to 366 days",
         "retain|soon|it is no time: write one such as 30s, of 1 s to 366 days",

@@ -196,13 +196,14 @@ record OverloadConfiguration(
     }
 
     private static void require(String name, List<String> paths) {
-      paths.forEach(
-          path ->
-              Bounds.require(
-                  PREFIX + '.' + name,
-                  path,
-                  path.startsWith("/"),
-                  "paths that begin with a slash, such as /reports/**"));
+      for (String path : paths) {
+        Bounds.pathRemedy(path)
+            .ifPresent(
+                remedy -> {
+                  throw new ConfigurationException(
+                      "%s.%s = %s: %s".formatted(PREFIX, name, path, remedy));
+                });
+      }
     }
 
     /**

@@ -96,7 +96,8 @@ class OverloadConfigurationTest {
         "retry-after|0s|limiter.overload.retry-after = 0 ms: set it to 1000 ms to 3600000 ms",
         "header|X Y|limiter.overload.header = X Y: set it to the name of a header field, such as X-Criticality",
         "enabled|tru|limiter.overload.enabled = tru: set it to true or false",
-        "paths.low|reports|limiter.overload.paths.low = reports: set it to paths that begin with a slash, such as /reports/**",
+        "paths.low|reports|limiter.overload.paths.low = reports: a path begins with a slash: write one such as /api/**",
+        "paths.exempt|/hooks/{id}|limiter.overload.paths.exempt = /hooks/{id}: a pattern has no variables: write /hooks/*",
         "local.inventory.observe|tru|limiter.overload.local.inventory.observe = tru: set it to true or false",
         "local.inventory.max|0|limiter.overload.local.inventory.max = 0: set it to 1 to 100000",
         "local.http.max|9|limiter.overload.local.http: this is the name of requests: write their settings under limiter.overload, or choose another name"

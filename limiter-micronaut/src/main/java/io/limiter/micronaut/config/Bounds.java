@@ -11,10 +11,16 @@ import io.micronaut.core.value.PropertyResolver;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 
 /** Rejects values that a setting cannot have, with the remedy. */
 @Internal
 public final class Bounds {
+
+  // What people write into a pattern of paths as they do into the template of a route.
+  private static final Pattern QUERY = Pattern.compile("\\{[?&#][^}]*}?|\\?[^/]*=.*");
+  private static final Pattern NAME = Pattern.compile("\\{[\\w-]+}|(?<=/):[^/]+");
+  private static final Pattern VARIABLE = Pattern.compile("/*(?:\\{(?:[^{}]|\\{[^}]*})*}|[{}].*)");
 
   private Bounds() {}
 
@@ -78,6 +84,24 @@ public final class Bounds {
         .getProperty(property, String.class)
         .ifPresent(
             text -> remedy(text, type).ifPresent(what -> require(property, text, false, what)));
+  }
+
+  /**
+   * How to correct a pattern of paths that would match nothing; empty if it may match something.
+   *
+   * @param path an Ant pattern, such as {@code /api/**}
+   */
+  public static Optional<String> pathRemedy(String path) {
+    if (!path.startsWith("/")) {
+      return Optional.of("a path begins with a slash: write one such as /api/**");
+    }
+    String plain = QUERY.matcher(path).replaceAll("");
+    String pattern = VARIABLE.matcher(NAME.matcher(plain).replaceAll("*")).replaceAll("/**");
+    return pattern.equals(path)
+        ? Optional.empty()
+        : Optional.of(
+            "a pattern has no %s: write %s"
+                .formatted(pattern.equals(plain) ? "query" : "variables", pattern));
   }
 
   /**

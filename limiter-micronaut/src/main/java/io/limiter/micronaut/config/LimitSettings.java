@@ -278,7 +278,7 @@ public final class LimitSettings {
    * @param methods the names of HTTP methods in capitals; empty for all
    * @param policy the policy that limits the paths
    */
-  public record Route(Origin path, List<String> except, Set<String> methods, Origin policy) {
+  public record Route(Origin path, List<Origin> except, Set<String> methods, Origin policy) {
 
     static final List<String> MEMBERS = List.of("path", "except", "methods", "policy");
 
@@ -299,18 +299,20 @@ public final class LimitSettings {
     }
 
     private static void requirePath(Origin written, String path) {
-      if (!path.startsWith("/")) {
-        throw written.mistake("a path begins with a slash: write one such as /api/**");
-      }
+      Bounds.pathRemedy(path)
+          .ifPresent(
+              remedy -> {
+                throw written.mistake(remedy);
+              });
     }
 
-    private static List<String> except(@Nullable Origin written) {
+    private static List<Origin> except(@Nullable Origin written) {
       if (written == null) {
         return List.of();
       }
       List<String> paths = Arrays.stream(written.value().split(",")).map(String::strip).toList();
       paths.forEach(path -> requirePath(written, path));
-      return paths;
+      return paths.stream().map(path -> new Origin(written.key(), path, written.source())).toList();
     }
 
     private static Origin required(Map<String, Origin> members, String member) {

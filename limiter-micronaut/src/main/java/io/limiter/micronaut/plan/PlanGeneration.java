@@ -2,6 +2,7 @@
 package io.limiter.micronaut.plan;
 
 import io.limiter.core.rule.Rule;
+import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.Limited;
 import io.limiter.micronaut.config.LimitSettings;
@@ -311,8 +312,15 @@ public final class PlanGeneration {
             ofMethods.contains(policy)
                 ? "this policy belongs to annotated methods: define rules for a policy of another name under %s"
                     .formatted(PoliciesConfiguration.PREFIX)
-                : "no policy of this name has rules: write them under %s.%s.rules, or set duplicate.enabled there"
-                    .formatted(PoliciesConfiguration.PREFIX, policy));
+                : "no policy of this name has rules%s write them under %s.%s.rules, or set duplicate.enabled there"
+                    .formatted(
+                        NearestNames.of(settings.policies(), policy).stream()
+                            .filter(name -> exists(settings.of(name)))
+                            .findFirst()
+                            .map("; did you mean %s? Else"::formatted)
+                            .orElse(":"),
+                        PoliciesConfiguration.PREFIX,
+                        policy));
       }
       configured(policy) // none if it is disabled
           .ifPresent(plan -> limits.add(new LimitedPath(route, plan, contextPath)));
@@ -324,12 +332,12 @@ public final class PlanGeneration {
   }
 
   /**
-   * The configured routes whose patterns meet none of these, in words.
+   * The configured routes and exceptions whose patterns meet none of these, in words.
    *
    * @param paths patterns, each with the method of its route; empty for all methods
    */
-  List<String> unmatchedRoutes(Map<String, Set<String>> paths) {
-    return routes.unmatched(paths);
+  List<String> unmatchedRoutes(Map<String, Set<String>> paths, String contextPath) {
+    return routes.unmatched(paths, contextPath);
   }
 
   /** The plan of a request: that of its method with those of its path. */

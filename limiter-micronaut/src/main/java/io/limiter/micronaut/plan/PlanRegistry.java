@@ -230,7 +230,10 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     generation.limitRoutes(contextPath, () -> methodPaths(generation));
   }
 
-  /** The configured routes that meet no route of the application and no static file, in words. */
+  /**
+   * The configured routes and exceptions that meet no route of the application and no static file,
+   * in words.
+   */
   public List<String> unmatchedRoutes() {
     Map<String, Set<String>> paths = new HashMap<>();
     router
@@ -244,7 +247,7 @@ public final class PlanRegistry implements ExecutableMethodProcessor<Limited> {
     beans
         .getBeansOfType(StaticResourceConfiguration.class)
         .forEach(files -> paths.put(files.getMapping(), Set.of()));
-    return current.unmatchedRoutes(paths);
+    return current.unmatchedRoutes(paths, contextPath);
   }
 
   /** The paths of the methods that are limited by annotations. */

@@ -36,9 +36,15 @@ final class RouteLimits {
    * @param patterns the pattern as it is written, and that with the context path
    * @param except the patterns of paths that it does not limit, in the same way
    * @param place where it stands, for mistakes
+   * @param open where the exceptions stand, for mistakes
    */
   record LimitedPath(
-      List<String> patterns, List<String> except, Set<String> methods, LimitPlan plan, Origin place)
+      List<String> patterns,
+      List<String> except,
+      Set<String> methods,
+      LimitPlan plan,
+      Origin place,
+      List<Origin> open)
       implements PathIndex.OnPath {
 
     /**
@@ -50,11 +56,12 @@ final class RouteLimits {
           route.except().isEmpty() // as mostly, and there may be thousands of routes
               ? List.of()
               : route.except().stream()
-                  .flatMap(path -> PathIndex.patterns(path, contextPath).stream())
+                  .flatMap(path -> PathIndex.patterns(path.value(), contextPath).stream())
                   .toList(),
           route.methods(),
           plan,
-          route.policy());
+          route.path(),
+          route.except());
     }
 
     /** The limits of an annotated method. */
@@ -64,7 +71,8 @@ final class RouteLimits {
           List.of(),
           Set.of(route.getHttpMethodName()),
           plan,
-          Origin.annotated(plan.method(), "@RateLimiter", ""));
+          Origin.annotated(plan.method(), "@RateLimiter", ""),
+          List.of());
     }
 
     /** The template of a route as a pattern. */
@@ -83,8 +91,7 @@ final class RouteLimits {
       return sameMethod
           && !excepts(other)
           && !other.excepts(this)
-          && patterns.stream()
-              .anyMatch(one -> other.patterns.stream().anyMatch(two -> meet(one, two)));
+          && other.patterns.stream().anyMatch(path -> meetAny(patterns, path));
     }
 
     private boolean excepts(LimitedPath other) {
@@ -116,17 +123,20 @@ final class RouteLimits {
   }
 
   /**
-   * The limits that meet none of these paths, in words; none if comparing all would take long.
+   * The limits, and their exceptions, that meet none of these paths, in words; none if comparing
+   * all would take long.
    *
    * @param paths patterns, each with the methods of its routes; empty for all methods
    */
-  List<String> unmatched(Map<String, Set<String>> paths) {
+  List<String> unmatched(Map<String, Set<String>> paths, String contextPath) {
     Set<Integer> met = new HashSet<>();
+    Set<Origin> metOpen = new HashSet<>();
     int compared = 0;
     for (Map.Entry<String, Set<String>> path : paths.entrySet()) {
       Set<Integer> near = new HashSet<>();
       index.near(path.getKey(), near);
-      near.removeAll(met);
+      near.removeIf(
+          number -> met.contains(number) && metOpen.containsAll(limits.get(number).open()));
       compared += near.size();
       if (compared > MAX_COMPARED) {
         return List.of();
@@ -135,8 +145,18 @@ final class RouteLimits {
         LimitedPath limit = limits.get(number);
         if (limit.meets(
             new LimitedPath(
-                List.of(path.getKey()), List.of(), path.getValue(), limit.plan(), limit.place()))) {
+                List.of(path.getKey()),
+                List.of(),
+                path.getValue(),
+                limit.plan(),
+                limit.place(),
+                List.of()))) {
           met.add(number);
+        }
+        if (!limit.open().isEmpty() && meetAny(limit.patterns(), path.getKey())) {
+          limit.open().stream()
+              .filter(open -> meetAny(PathIndex.patterns(open.value(), contextPath), path.getKey()))
+              .forEach(metOpen::add);
         }
       }
     }
@@ -150,6 +170,14 @@ final class RouteLimits {
                 + limit.patterns().get(0)
                 + (limit.methods().isEmpty() ? "" : " for " + limit.methods())
                 + ", so it limits nothing unless a filter answers there: correct the path or the methods");
+        continue;
+      }
+      for (Origin open : limit.open()) {
+        if (!metOpen.contains(open)) {
+          unmatched.add(
+              open
+                  + ": no route or static file of this path is there, so it excepts nothing unless a filter answers there: correct or remove it");
+        }
       }
     }
     return unmatched;
@@ -226,6 +254,10 @@ final class RouteLimits {
       after = here;
     }
     return after[0];
+  }
+
+  private static boolean meetAny(List<String> patterns, String path) {
+    return patterns.stream().anyMatch(pattern -> meet(pattern, path));
   }
 
   /** Two segments with wildcards are not compared further: they may meet. */

@@ -197,7 +197,7 @@ class ConfiguredMembersTest {
     String yaml = GUESSES.replace("\"/m/user/**\", \"/m/argument\"", except);
 
     assertThatThrownBy(() -> start(yaml, Map.of()).close())
-        .hasStackTraceContaining("limiter.routes[0].policy = guesses")
+        .hasStackTraceContaining("limiter.routes[0].path = /** in ")
         .hasStackTraceContaining(reason);
   }
 

@@ -208,9 +208,19 @@ class ConfiguredRoutesTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "limiter.routes[0].policy | nobodys | no policy of this name has rules",
+        "limiter.routes[0].policy | nobodys | no policy of this name has rules: write them under limiter.policies.nobodys.rules",
         "limiter.routes[0].policy | annotated | this policy belongs to annotated methods",
+        "limiter.routes[0].policy | aip | no policy of this name has rules; did you mean api? Else write them under limiter.policies.aip.rules",
         "limiter.routes[0].path | c/free | begins with a slash",
+        "limiter.routes[0].path | /hooks/{partner} | a pattern has no variables: write /hooks/*",
+        "limiter.routes[0].path | /hooks/:partner/:id | a pattern has no variables: write /hooks/*/*",
+        "limiter.routes[0].path | /files/{path:.{1,9}} | a pattern has no variables: write /files/**",
+        "limiter.routes[0].path | /a{/b} | a pattern has no variables: write /a/**",
+        "limiter.routes[0].path | /a/{id}?x=1 | a pattern has no variables: write /a/*",
+        "limiter.routes[0].path | /a?x=1 | a pattern has no query: write /a",
+        "limiter.routes[0].path | /a{?x} | a pattern has no query: write /a",
+        "limiter.routes[0].path | /a/{open | a pattern has no variables: write /a/**",
+        "limiter.routes[0].except | /hooks/{partner} | a pattern has no variables: write /hooks/*",
         "limiter.routes[1].methods | FETCH | use some of CONNECT",
         "limiter.routes[0].pth | /x | a route has path, except, methods and policy",
       })

@@ -382,7 +382,7 @@ class EarlyDecisionTest {
         new HashMap<>(Sources.yaml(ROUTE.replace("/early/late", "/mistake")));
     settings.put("test.mistake", "verdict-of-path");
     assertThatThrownBy(() -> start(settings).close())
-        .hasStackTraceContaining("limiter.routes[0].policy = addresses")
+        .hasStackTraceContaining("limiter.routes[0].path = /mistake in ")
         .hasStackTraceContaining(
             "one is early and the other has a parameter for the verdict, which is one decision");
   }

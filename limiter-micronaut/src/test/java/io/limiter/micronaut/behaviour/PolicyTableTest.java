@@ -378,7 +378,7 @@ class PolicyTableTest {
         """
             .formatted(policy, path);
     assertThatThrownBy(() -> start(Sources.yaml(yaml)).close())
-        .hasMessageContaining("limiter.routes[0].policy = own")
+        .hasMessageContaining("limiter.routes[0].path = " + path + " in ")
         .hasMessageContaining(reason);
   }
 

@@ -198,10 +198,50 @@ class StartNotesTest {
             .singleElement()
             .asString()
             .contains(
-                "limiter.routes[0].policy = some in ",
+                "limiter.routes[0].path = ",
                 ": no route or static file is at "
                     + named
                     + ", so it limits nothing unless a filter answers there: correct the path or the methods");
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "/chosen/** | /chosen/address |",
+        "/chosen/** | /chosen/adress | /chosen/adress",
+        "/chosen/** | /chosen/address,/files/a.css | /files/a.css", // not on this path
+        "/** | /files/a.css |",
+        "/chosen/*, methods: [POST] | /chosen/address | /chosen/*",
+      })
+  void theStartWarnsOfAnExceptionThatExceptsNothing(
+      String path, String except, @Nullable String named) {
+    Map<String, Object> settings =
+        Sources.yaml(
+            """
+            spec.name: StartNotesTest
+            micronaut.router.static-resources.files: {paths: "classpath:none", mapping: "/files/**"}
+            limiter:
+              policies: {some: {rules: [{count: 10}]}}
+              routes: [{policy: some, except: [%s], path: %s}]
+            """
+                .formatted(except, path));
+    try (RecordedLog log = RecordedLog.of("io.limiter.micronaut.diagnostics.PolicyWarnings");
+        ApplicationContext context = ApplicationContext.run(settings)) {
+      assertThat(context.isRunning()).isTrue();
+      if (named == null) {
+        assertThat(log.lines()).isEmpty();
+      } else if (path.contains("methods")) {
+        assertThat(log.lines()).singleElement().asString().contains("so it limits nothing unless");
+      } else {
+        assertThat(log.lines())
+            .singleElement()
+            .asString()
+            .contains(
+                "limiter.routes[0].except = %s in ".formatted(named),
+                ": no route or static file of this path is there, so it excepts nothing unless a filter answers there: correct or remove it");
       }
     }
   }

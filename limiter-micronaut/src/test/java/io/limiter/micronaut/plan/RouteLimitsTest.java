@@ -138,7 +138,13 @@ class RouteLimitsTest {
       String path, Set<String> except, String contextPath, Set<String> methods) {
     Origin written = new Origin("limiter.routes[0].path", path, "application.yml");
     return new LimitedPath(
-        new Route(written, List.copyOf(except), methods, written), null, contextPath);
+        new Route(
+            written,
+            except.stream().map(open -> new Origin("except", open, "application.yml")).toList(),
+            methods,
+            written),
+        null,
+        contextPath);
   }
 
   private static String path(Random random, List<String> segments) {
