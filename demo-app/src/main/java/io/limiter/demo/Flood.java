@@ -33,7 +33,7 @@ final class Flood {
   /** More than the limit admits. */
   static final int CALLS = 2_600;
 
-  private static final int AT_ONCE = 32;
+  static final int AT_ONCE = 32;
 
   /** Its leases have ended then: the next call gives back what is left, and all is counted. */
   private static final Duration PAUSE = Duration.ofMillis(200);

@@ -187,6 +187,11 @@ class PageTest {
     browser.await("the next sentence", () -> browser.text(PLAYED).startsWith("Your"));
     assertThat(browser.text(PLAYED)).isEqualTo("Your 12 calls: 0 passed, 12 " + denied);
 
+    // Bursts of a page that is loaded again would use up the limit of the hour.
+    browser.openAsItIs(demo.port());
+    browser.await("one call", () -> browser.text(PLAYED).startsWith("This"));
+    assertThat(browser.text(PLAYED)).isEqualTo("This page has made 1 call: 0 passed, 1 " + denied);
+
     browser.scheme(false, false);
     browser.openAsItIs(demo.port());
     browser.click(card("search") + "button[data-action='once']");
@@ -481,10 +486,14 @@ class PageTest {
       for (String what : List.of("lease", "store", "denied")) {
         sums.merge(what, browser.number(instance + "[data-calls='" + what + "']"), Integer::sum);
       }
-      int spent = browser.number(instance + "[data-calls='lease']");
-      assertThat(spent).isPositive();
-      assertThat(browser.text(instance + "[data-units]"))
-          .matches(".* [1-9]\\d* units granted, " + spent + " spent, \\d+ returned, \\d+ expired");
+      int byLease = browser.number(instance + "[data-calls='lease']");
+      assertThat(byLease).isPositive();
+      Matcher units =
+          Pattern.compile(".* [1-9]\\d* units granted, (\\d+) spent, \\d+ returned, \\d+ expired")
+              .matcher(browser.text(instance + "[data-units]"));
+      assertThat(units.matches()).as(browser.text(instance + "[data-units]")).isTrue();
+      // A unit counts as spent, too, that a call took as its lease ended, and has given back.
+      assertThat(Integer.parseInt(units.group(1))).isBetween(byLease, byLease + Flood.AT_ONCE);
     }
     Matcher sentence =
         Pattern.compile(

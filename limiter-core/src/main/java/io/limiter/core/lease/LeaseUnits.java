@@ -8,7 +8,8 @@ import java.util.concurrent.atomic.LongAdder;
  * ended, so that a decision by a lease costs nothing for it. No number ever falls.
  *
  * @param granted by the store
- * @param spent by calls, also if a call has given its units back after the end of the lease
+ * @param spent by calls, also if a call took its units at the end of the lease, and has given them
+ *     back
  * @param returned units that were left at the end of a lease, and went back to the store
  * @param expired units that were left, and count to the end of their window: the store no longer
  *     took them back, was away, or was reset
