@@ -110,7 +110,7 @@ class DemoOperatorsTest {
         .findFirst();
   }
 
-  /** The walk of docs/operations.md, with two instances. */
+  /** An incident as in docs/service.md, with a ban and two instances. */
   @Test
   void aFloodIsSeenItsCallerFoundGivenOtherLimitsAndItsBanLifted() {
     String service = Demo.newService();

@@ -8,7 +8,6 @@ import io.limiter.micronaut.annotation.LeakyBucket;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
-import io.limiter.micronaut.annotation.TokenBucket;
 import io.micronaut.http.HttpResponse;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Body;
@@ -16,27 +15,12 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Header;
 import io.micronaut.http.annotation.Post;
-import io.micronaut.http.annotation.QueryValue;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** What recipes.md shows. */
 @Controller("/recipes")
 class RecipesController {
-
-  @Post("/codes")
-  @RateLimiter(
-      subject = "#{phone}",
-      rules = {
-        @RateRule(count = 1, time = 60),
-        @RateRule(count = 10, time = 1, timeUnit = TimeUnit.HOURS),
-        @RateRule(count = 20, time = 1, timeUnit = TimeUnit.HOURS, limitType = LimitType.IP)
-      },
-      message = "A code was sent a moment ago")
-  HttpResponse<?> sendCode(@QueryValue String phone) {
-    return HttpResponse.accepted();
-  }
 
   @Get("/account")
   @RateLimiter(
@@ -44,15 +28,6 @@ class RecipesController {
       rules = @RateRule(count = 5, time = 60, counts = Counts.FAILURES))
   String account() {
     return "yours";
-  }
-
-  @Post("/purchases")
-  @RateLimiter(
-      limitType = LimitType.USER_ID,
-      rules = {@RateRule(count = 10, time = 60), @RateRule(count = 100, time = 3600)},
-      preventDuplicate = true)
-  HttpResponse<?> purchase(@Body Map<String, String> order) {
-    return HttpResponse.created(order);
   }
 
   @Get("/stock")
@@ -65,16 +40,6 @@ class RecipesController {
       })
   List<String> stock() {
     return List.of("tea");
-  }
-
-  @Get("/find")
-  @RateRule(
-      count = 20,
-      time = 200,
-      timeUnit = TimeUnit.MILLISECONDS,
-      tokenBucket = @TokenBucket(refill = 1))
-  List<String> find(@QueryValue String text) {
-    return List.of(text);
   }
 
   @Post("/exports")

@@ -2,7 +2,6 @@
 package io.limiter.idempotency.docs;
 
 import io.limiter.idempotency.Idempotent;
-import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.core.annotation.Introspected;
@@ -51,13 +50,6 @@ class TransferController {
   @Idempotent(retain = "24h")
   String replayed(@Body Map<String, String> order) {
     return "replayed";
-  }
-
-  @Post("/hooks/{partner}")
-  @Idempotent(header = "X-Partner", retain = "1h")
-  @RateLimiter(subject = "#{partner}", rules = @RateRule(count = 50, time = 1))
-  HttpResponse<?> hook(String partner) {
-    return HttpResponse.accepted();
   }
 
   /** Limited and repeated by nothing but settings. */
