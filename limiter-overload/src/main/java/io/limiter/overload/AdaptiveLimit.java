@@ -29,6 +29,10 @@ import java.util.function.LongSupplier;
  *       limit is restored. Where they bring as much throughput, it is that of a queue: the baseline
  *       is lowered. So a baseline neither grows with the queue, nor stays behind a dependency that
  *       has become slow, and no call has to be rejected in order to measure it.
+ *   <li><b>Once calls take less than 7/10 of a baseline that an experiment has raised</b>, the one
+ *       before holds again. What is left above that is a queue of callers that wait for each
+ *       answer, or a dependency that is still slow. The next experiments show which; such callers
+ *       would otherwise fit into a limit that has grown above their number, and queue on.
  *   <li><b>Where the process is late</b>, because of other work on its processors, a pause, or many
  *       rejections, calls take longer whatever their number. The limit does not shrink by this part
  *       of a latency. While it is 3/10 of the baseline or more, the limit is 10/7 and 7/10 of
@@ -102,6 +106,9 @@ public final class AdaptiveLimit implements InFlightLimit {
   private double lastOwn;
 
   private double boundThroughput;
+
+  /** The baseline before experiments raised it; 0 while none has. */
+  private double raisedFrom;
 
   /** By how much the process was late in this window, or in some before. */
   private double lateness;
@@ -259,11 +266,16 @@ public final class AdaptiveLimit implements InFlightLimit {
         windowsToProbe = 1;
       }
     }
+    boolean isFaster = raisedFrom > 0 && now < CHANGED_BELOW * baseline;
     double before = exact;
     if (binds) {
       bound(now, own, throughput);
     } else {
       unbound(now, own, throughput, most);
+    }
+    if (isFaster) {
+      baseline = Math.min(baseline, raisedFrom);
+      raisedFrom = 0;
     }
     exact = Math.min(max, Math.max(min, exact));
     if (exact < before * 0.95) {
@@ -298,6 +310,13 @@ public final class AdaptiveLimit implements InFlightLimit {
     double target = Math.max(initial, HEADROOM * smoothPeak);
     if (target < exact || ratio <= GROWS_BELOW) {
       exact += 0.1 * (target - exact);
+    }
+  }
+
+  private void raise(double now) {
+    if (now > baseline) {
+      raisedFrom = raisedFrom == 0 ? baseline : raisedFrom;
+      baseline = now;
     }
   }
 
@@ -372,7 +391,7 @@ public final class AdaptiveLimit implements InFlightLimit {
       if (bounded <= SERVES_ABOVE || exact > from * (PROBE + 0.01)) {
         return false;
       }
-      baseline = Math.max(baseline, now);
+      raise(now);
       exact = from;
       lastRatio = 0;
       lastOwn = 0;
@@ -388,7 +407,7 @@ public final class AdaptiveLimit implements InFlightLimit {
     isKnown |= elasticity >= QUEUES_BELOW;
     probePause = Math.min(LAST_PROBE, 2 * probePause);
     if (elasticity > SERVES_ABOVE) {
-      baseline = Math.max(baseline, now);
+      raise(now);
       exact = from;
       lastRatio = 0;
       lastOwn = 0;

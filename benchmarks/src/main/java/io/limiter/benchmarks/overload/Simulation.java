@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.PriorityQueue;
 import java.util.SplittableRandom;
 import java.util.function.DoubleUnaryOperator;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +32,8 @@ final class Simulation {
    * @param millis mean time that a call takes a place
    * @param sigma of the logarithm of this time
    * @param load calls a second, by the time in seconds
+   * @param clients as many that each send the next call after the answer, in the place of the load;
+   *     0 for none
    * @param slow factor of the time of a call, by the time in seconds
    * @param thrash by how much each call that waits for a place lengthens the time of all, as a
    *     share
@@ -47,6 +50,7 @@ final class Simulation {
       double millis,
       double sigma,
       DoubleUnaryOperator load,
+      int clients,
       DoubleUnaryOperator slow,
       double thrash,
       List<Double> pauses,
@@ -58,7 +62,7 @@ final class Simulation {
 
     /** A dependency with 16 places and a mean of 20 ms, so that 800 calls/s are its capacity. */
     static Setting of(double load) {
-      return new Setting(16, 20, 0.5, at -> load, at -> 1, 0, List.of(), 0, 1_000, 0, 30, 60);
+      return new Setting(16, 20, 0.5, at -> load, 0, at -> 1, 0, List.of(), 0, 1_000, 0, 30, 60);
     }
 
     double capacity() {
@@ -67,20 +71,26 @@ final class Simulation {
 
     Setting withLoad(DoubleUnaryOperator other) {
       return new Setting(
-          places, millis, sigma, other, slow, thrash, pauses, critical, callers, failures, warmUp,
-          time);
+          places, millis, sigma, other, clients, slow, thrash, pauses, critical, callers, failures,
+          warmUp, time);
+    }
+
+    Setting withClients(int other) {
+      return new Setting(
+          places, millis, sigma, load, other, slow, thrash, pauses, critical, callers, failures,
+          warmUp, time);
     }
 
     Setting withSlow(DoubleUnaryOperator other) {
       return new Setting(
-          places, millis, sigma, load, other, thrash, pauses, critical, callers, failures, warmUp,
-          time);
+          places, millis, sigma, load, clients, other, thrash, pauses, critical, callers, failures,
+          warmUp, time);
     }
 
     Setting withThrash(double other) {
       return new Setting(
-          places, millis, sigma, load, slow, other, pauses, critical, callers, failures, warmUp,
-          time);
+          places, millis, sigma, load, clients, slow, other, pauses, critical, callers, failures,
+          warmUp, time);
     }
 
     Setting withPauses(Double... at) {
@@ -89,6 +99,7 @@ final class Simulation {
           millis,
           sigma,
           load,
+          clients,
           slow,
           thrash,
           List.of(at),
@@ -101,32 +112,32 @@ final class Simulation {
 
     Setting withCritical(double share) {
       return new Setting(
-          places, millis, sigma, load, slow, thrash, pauses, share, callers, failures, warmUp,
-          time);
+          places, millis, sigma, load, clients, slow, thrash, pauses, share, callers, failures,
+          warmUp, time);
     }
 
     Setting withCallers(int other) {
       return new Setting(
-          places, millis, sigma, load, slow, thrash, pauses, critical, other, failures, warmUp,
-          time);
+          places, millis, sigma, load, clients, slow, thrash, pauses, critical, other, failures,
+          warmUp, time);
     }
 
     Setting withFailures(double share) {
       return new Setting(
-          places, millis, sigma, load, slow, thrash, pauses, critical, callers, share, warmUp,
-          time);
+          places, millis, sigma, load, clients, slow, thrash, pauses, critical, callers, share,
+          warmUp, time);
     }
 
     Setting withDependency(int others, double mean, double spread) {
       return new Setting(
-          others, mean, spread, load, slow, thrash, pauses, critical, callers, failures, warmUp,
-          time);
+          others, mean, spread, load, clients, slow, thrash, pauses, critical, callers, failures,
+          warmUp, time);
     }
 
     Setting withTime(double before, double counted) {
       return new Setting(
-          places, millis, sigma, load, slow, thrash, pauses, critical, callers, failures, before,
-          counted);
+          places, millis, sigma, load, clients, slow, thrash, pauses, critical, callers, failures,
+          before, counted);
     }
   }
 
@@ -142,6 +153,7 @@ final class Simulation {
    * @param criticalP99 of the highest criticality
    * @param limits the limit at each second, of the whole time
    * @param goods the good calls of each second, of the whole time
+   * @param means the mean latency of the calls that ended in each second, in milliseconds
    * @param jain fairness among the callers: of the share of calls of each that was admitted
    */
   record Outcome(
@@ -155,6 +167,7 @@ final class Simulation {
       double criticalP99,
       List<Integer> limits,
       List<Integer> goods,
+      List<Double> means,
       double jain) {
 
     /** Good calls as a share of what the dependency can serve. */
@@ -182,6 +195,13 @@ final class Simulation {
         }
       }
       return -1;
+    }
+
+    double meanLatency(int fromSecond, int toSecond) {
+      return means.subList(fromSecond, toSecond).stream()
+          .mapToDouble(Double::doubleValue)
+          .average()
+          .orElseThrow();
     }
 
     double meanLimit(int fromSecond, int toSecond) {
@@ -234,6 +254,8 @@ final class Simulation {
   private final List<Double> criticalLatencies = new ArrayList<>();
   private final int[] limits;
   private final int[] goods;
+  private final int[] served;
+  private final double[] sums;
   private final long[] arrivedOf;
   private final long[] admittedOf;
 
@@ -244,6 +266,8 @@ final class Simulation {
     int seconds = (int) (setting.warmUp() + setting.time()) + 1;
     this.limits = new int[seconds];
     this.goods = new int[seconds];
+    this.served = new int[seconds];
+    this.sums = new double[seconds];
     this.arrivedOf = new long[setting.callers()];
     this.admittedOf = new long[setting.callers()];
     InFlightLimit limit = algorithm.limit(() -> now);
@@ -261,7 +285,12 @@ final class Simulation {
   }
 
   private Outcome run() {
-    at(0, this::arrive);
+    if (setting.clients() == 0) {
+      at(0, this::arrive);
+    }
+    for (int i = 0; i < setting.clients(); i++) {
+      at(0, this::send);
+    }
     at(0, () -> second(0));
     while (!events.isEmpty() && events.peek().at() < end) {
       Event next = events.poll();
@@ -279,6 +308,9 @@ final class Simulation {
         p99(criticalLatencies),
         Arrays.stream(limits).boxed().toList(),
         Arrays.stream(goods).boxed().toList(),
+        IntStream.range(0, sums.length)
+            .mapToObj(second -> sums[second] / Math.max(1, served[second]))
+            .toList(),
         jain());
   }
 
@@ -310,6 +342,10 @@ final class Simulation {
     double rate = setting.load().applyAsDouble(nextArrival / SECOND);
     nextArrival += (long) (-Math.log(1 - random.nextDouble()) / rate * SECOND);
     at(nextArrival, this::arrive);
+    send();
+  }
+
+  private void send() {
     Call call =
         new Call(now, random.nextDouble() < setting.critical(), random.nextInt(setting.callers()));
     Level level = call.critical ? Level.CRITICAL : Level.NORMAL;
@@ -329,6 +365,8 @@ final class Simulation {
           turn -> {
             if (turn != null) {
               begin(call, turn);
+            } else {
+              answered();
             }
           });
     }
@@ -342,11 +380,23 @@ final class Simulation {
       criticalAdmitted += call.critical ? 1 : 0;
     }
     if (setting.failures() > 0 && random.nextDouble() < setting.failures()) {
-      at(now + 100_000, permit::end); // an error: no evidence
+      at(
+          now + 100_000,
+          () -> {
+            permit.end(); // an error: no evidence
+            answered();
+          });
     } else if (busy < setting.places()) {
       serve(call);
     } else {
       waitForPlace.add(call);
+    }
+  }
+
+  /** A client sends its next call a little later, so that time goes on where all are rejected. */
+  private void answered() {
+    if (setting.clients() > 0) {
+      at(now + 100_000, this::send);
     }
   }
 
@@ -368,6 +418,8 @@ final class Simulation {
       goods[(int) (now / SECOND)]++;
       good += isCounted() ? 1 : 0;
     }
+    served[(int) (now / SECOND)]++;
+    sums[(int) (now / SECOND)] += millis;
     if (isCounted()) {
       (call.critical ? criticalLatencies : latencies).add(millis);
     }
@@ -379,6 +431,7 @@ final class Simulation {
       permit.sample();
       permit.end();
     }
+    answered();
   }
 
   private static double p99(List<Double> all) {

@@ -65,6 +65,25 @@ class SimulationTest {
     assertThat(outcome.meanLimit(360, 660)).as("while it is slow").isBetween(16.0, 45.0);
   }
 
+  /**
+   * Envoy 38338, where each client sends its next call after the answer: once the limit is above
+   * their number, nothing is rejected, and no latency shows any more that all of them queue.
+   */
+  @ParameterizedTest
+  @ValueSource(ints = {112, 118, 132})
+  void clientsThatWaitForAnswersDoNotQueueOnAfterADependencyWasSlow(int clients) {
+    Outcome outcome =
+        adaptive(
+            Setting.of(800)
+                .withClients(clients)
+                .withSlow(at -> at >= 40 && at < 80 ? 30 : 1)
+                .withTime(0, 120));
+    assertThat(outcome.meanLatency(90, 120)).isLessThan(2 * outcome.meanLatency(20, 40));
+    List<Integer> after = outcome.goods().subList(90, 120);
+    assertThat(after.stream().mapToInt(Integer::intValue).average().orElseThrow())
+        .isGreaterThan(0.95 * 800);
+  }
+
   @Test
   void whileADependencyIsSlowItsCapacityIsUsed() {
     Outcome outcome = adaptive(OverloadMode.slow(300, 3));
