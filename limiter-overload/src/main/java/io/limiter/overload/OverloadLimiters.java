@@ -125,10 +125,12 @@ final class OverloadLimiters implements EndpointPart {
     var unused = timer.schedule(task, nanos);
   }
 
-  /** Some time from a shortest one to twice as long, in whole seconds. */
+  /** Some time from a shortest one to twice as long, in whole seconds; none is below it. */
   Duration retryAfter() {
-    int shortest = (int) settings.retryAfter().toSeconds();
-    return Duration.ofSeconds(ThreadLocalRandom.current().nextInt(shortest, 2 * shortest + 1));
+    long millis = settings.retryAfter().toMillis();
+    long shortest = -Math.floorDiv(-millis, 1_000);
+    long longest = Math.max(shortest, 2 * millis / 1_000);
+    return Duration.ofSeconds(ThreadLocalRandom.current().nextLong(shortest, longest + 1));
   }
 
   /** Logs and publishes the states of a limit, on a thread that may block. */

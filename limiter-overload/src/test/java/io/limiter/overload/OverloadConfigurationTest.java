@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -171,6 +172,17 @@ class OverloadConfigurationTest {
         ApplicationContext.run(
             Map.of("limiter.enabled", false, "limiter.overload.enabled", true))) {
       assertThat(context.containsBean(OverloadFilter.class)).isFalse();
+    }
+  }
+
+  /** The header field has whole seconds. */
+  @Test
+  void aTimeToRetryIsNotRoundedDown() {
+    try (ApplicationContext context =
+        ApplicationContext.run(Map.of("limiter.overload.retry-after", "1500ms"))) {
+      OverloadLimiters limiters = context.getBean(OverloadLimiters.class);
+      assertThat(Stream.generate(limiters::retryAfter).limit(100).collect(Collectors.toSet()))
+          .containsExactlyInAnyOrder(Duration.ofSeconds(2), Duration.ofSeconds(3));
     }
   }
 
