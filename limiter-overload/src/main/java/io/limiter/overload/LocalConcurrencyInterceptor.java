@@ -6,25 +6,37 @@ import io.limiter.micronaut.thread.CallerThreads.CallContext;
 import io.limiter.overload.ConcurrencyLimiter.Permit;
 import io.limiter.overload.ConcurrencyLimiter.Waiting;
 import io.limiter.overload.Criticality.Level;
+import io.limiter.overload.OverloadConfiguration.Local;
 import io.micronaut.aop.InterceptPhase;
 import io.micronaut.aop.InterceptedMethod;
 import io.micronaut.aop.InterceptorBean;
 import io.micronaut.aop.MethodInterceptor;
 import io.micronaut.aop.MethodInvocationContext;
+import io.micronaut.context.BeanProvider;
+import io.micronaut.context.env.Environment;
+import io.micronaut.context.env.PropertySource.PropertyConvention;
+import io.micronaut.context.event.ApplicationEventListener;
+import io.micronaut.context.event.StartupEvent;
 import io.micronaut.context.exceptions.ConfigurationException;
 import io.micronaut.context.processor.ExecutableMethodProcessor;
 import io.micronaut.core.convert.ConversionService;
+import io.micronaut.core.naming.NameUtils;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.ExecutableMethod;
 import jakarta.inject.Singleton;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -57,9 +69,24 @@ final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Obj
     return POSITION;
   }
 
-  /** Finds the names at the start, so that their meters are there. */
+  /** Finds the names at the start, so that their meters are there, and warns of others. */
   @Singleton
-  record Names(OverloadLimiters limiters) implements ExecutableMethodProcessor<LocalConcurrency> {
+  static final class Names
+      implements ExecutableMethodProcessor<LocalConcurrency>,
+          ApplicationEventListener<StartupEvent> {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Names.class);
+
+    private final BeanProvider<OverloadLimiters> limiters;
+    private final Environment environment;
+    private final List<Local> written;
+    private final Set<String> found = new ConcurrentSkipListSet<>();
+
+    Names(BeanProvider<OverloadLimiters> limiters, Environment environment, List<Local> written) {
+      this.limiters = limiters;
+      this.environment = environment;
+      this.written = written;
+    }
 
     /** Raw: the parameters of this method are generic in other ways in Micronaut 4 and 5. */
     @Override
@@ -72,7 +99,39 @@ final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Obj
             "@LocalConcurrency(\"%s\") on %s: write a name of lower-case letters, digits and hyphens other than %s, such as inventory"
                 .formatted(name, method.getDescription(true), OverloadLimiters.HTTP));
       }
-      var unused = limiters.named(name);
+      found.add(name);
+      var unused = limiters.get().named(name);
+    }
+
+    /** No mistake for sure: the bean with this name may need what this environment has not. */
+    @Override
+    public void onApplicationEvent(StartupEvent started) {
+      for (Local local : written) {
+        if (!found.contains(local.name()) && !mayBeOfVariable(local.name())) {
+          LOG.warn(
+              "{}.{} has no effect: no method has @LocalConcurrency(\"{}\"); those of this service are {}",
+              Local.PREFIX,
+              local.name(),
+              local.name(),
+              found.isEmpty() ? "none" : String.join(", ", found));
+        }
+      }
+    }
+
+    /** Micronaut reads several names from one variable, by each place of its hyphens. */
+    private boolean mayBeOfVariable(String name) {
+      String variable = NameUtils.environmentName(Local.PREFIX + '.' + name) + '_';
+      return environment.getPropertySources().stream()
+          .filter(source -> source.getConvention() == PropertyConvention.ENVIRONMENT_VARIABLE)
+          .anyMatch(
+              source -> {
+                for (String key : source) {
+                  if (key.startsWith(variable)) {
+                    return true;
+                  }
+                }
+                return false;
+              });
     }
   }
 

@@ -5,9 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.testing.RecordedLog;
+import io.limiter.overload.OverloadConfiguration.Local;
 import io.limiter.overload.OverloadEvent.OverloadBegan;
 import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.annotation.Requires;
+import io.micronaut.context.env.PropertySource;
+import io.micronaut.context.env.PropertySource.Origin;
+import io.micronaut.context.env.PropertySource.PropertyConvention;
 import io.micronaut.runtime.event.annotation.EventListener;
 import jakarta.inject.Singleton;
 import java.util.List;
@@ -244,6 +249,32 @@ class LocalConcurrencyTest {
                 assertThat(inventory.quickMono().block()).isEqualTo("quick");
                 return limit.figure() > 0;
               });
+    }
+  }
+
+  @Test
+  void theStartNamesSettingsOfANameThatNoMethodHas() {
+    try (RecordedLog log = RecordedLog.of(LocalConcurrencyInterceptor.Names.class);
+        ApplicationContext context =
+            ApplicationContext.builder(
+                    Map.of(
+                        "spec.name",
+                        SPEC,
+                        "limiter.overload.local.inventry.max",
+                        10,
+                        "limiter.overload.local.other.max",
+                        10))
+                .propertySources(
+                    PropertySource.of(
+                        "variables",
+                        Map.of("LIMITER_OVERLOAD_LOCAL_FROM_VARIABLE_MAX", "10"),
+                        PropertyConvention.ENVIRONMENT_VARIABLE,
+                        Origin.of("System.env")))
+                .start()) {
+      assertThat(context.getBeansOfType(Local.class)).hasSizeGreaterThan(2);
+      assertThat(log.messages())
+          .containsExactly(
+              "limiter.overload.local.inventry has no effect: no method has @LocalConcurrency(\"inventry\"); those of this service are inventory, other");
     }
   }
 }
