@@ -14,6 +14,7 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.core.annotation.Order;
 import io.micronaut.core.async.publisher.Publishers;
+import io.micronaut.core.convert.ConversionService;
 import io.micronaut.core.order.Ordered;
 import io.micronaut.http.HttpHeaders;
 import io.micronaut.http.HttpMethod;
@@ -26,6 +27,7 @@ import io.micronaut.http.annotation.ResponseFilter;
 import io.micronaut.http.annotation.ServerFilter;
 import io.micronaut.http.context.event.HttpRequestTerminatedEvent;
 import io.micronaut.http.netty.NettyHttpResponseBuilder;
+import io.micronaut.http.server.cors.CorsFilter;
 import io.micronaut.http.server.types.files.FileCustomizableResponseType;
 import io.micronaut.inject.MethodExecutionHandle;
 import io.micronaut.web.router.RouteAttributes;
@@ -34,6 +36,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
 
 /**
  * Counts requests in flight, from before all other filters until the response is written, and
@@ -69,6 +72,8 @@ final class OverloadFilter implements ApplicationEventListener<HttpRequestTermin
   private final RequestSubjects subjects;
   private final CallerThreads threads;
   private final Rejections rejections;
+  private final ConversionService conversions;
+  private final @Nullable CorsFilter cors;
 
   OverloadFilter(
       OverloadLimiters limiters,
@@ -76,7 +81,9 @@ final class OverloadFilter implements ApplicationEventListener<HttpRequestTermin
       RequestCriticality criticalities,
       RequestSubjects subjects,
       CallerThreads threads,
-      Rejections rejections) {
+      Rejections rejections,
+      ConversionService conversions,
+      @Nullable CorsFilter cors) {
     this.limiter = limiters.http().calls();
     this.limiters = limiters;
     this.criticalities = criticalities;
@@ -84,6 +91,8 @@ final class OverloadFilter implements ApplicationEventListener<HttpRequestTermin
     this.subjects = subjects;
     this.threads = threads;
     this.rejections = rejections;
+    this.conversions = conversions;
+    this.cors = cors;
   }
 
   /** A request from its arrival on: it may be over before it gets a permit. */
@@ -179,10 +188,14 @@ final class OverloadFilter implements ApplicationEventListener<HttpRequestTermin
       return Optional.empty();
     }
     flight.over();
-    return Optional.of(
+    MutableHttpResponse<?> response =
         rejections
             .reject(request, HttpStatus.SERVICE_UNAVAILABLE, CODE)
-            .header(HttpHeaders.RETRY_AFTER, Long.toString(limiters.retryAfter().toSeconds())));
+            .header(HttpHeaders.RETRY_AFTER, Long.toString(limiters.retryAfter().toSeconds()));
+    if (cors != null) { // it is inside of this filter, and a script cannot read a response without
+      cors.filterResponse(request, response);
+    }
+    return Optional.of(response);
   }
 
   private static @Nullable Flight flight(HttpRequest<?> request) {
@@ -209,6 +222,11 @@ final class OverloadFilter implements ApplicationEventListener<HttpRequestTermin
     } else if (isStream(response)) {
       if (!countsStreams) {
         flight.over();
+      } else if (request.getHttpVersion() == HttpVersion.HTTP_2_0 && response.body() != null) {
+        // Micronaut reports no end if the client resets the stream meanwhile, but cancels the body.
+        response.body(
+            Flux.from(Publishers.convertToPublisher(conversions, response.body()))
+                .doOnCancel(flight::over));
       }
     } else if (status >= HttpStatus.INTERNAL_SERVER_ERROR.getCode()) {
       permit.sampleFailure();

@@ -636,6 +636,50 @@ class OverloadOverHttpTest {
   }
 
   @Test
+  void aScriptOfAnotherOriginMayReadARejection() {
+    try (HttpService service =
+        start(
+            "micronaut.server.cors.enabled",
+            true,
+            "micronaut.server.cors.configurations.web.allowed-origins",
+            "https://example.com",
+            "micronaut.server.cors.configurations.web.exposed-headers",
+            "Retry-After",
+            "micronaut.server.cors.localhost-pass-through",
+            true)) {
+      CompletableFuture<HttpResponse<String>> first = held(service, "blocking");
+      HttpResponse<String> answer = service.get("/held/free", "Origin", "https://example.com");
+      assertThat(answer.statusCode()).isEqualTo(503);
+      assertThat(answer.headers().allValues("Access-Control-Allow-Origin"))
+          .containsExactly("https://example.com");
+      assertThat(answer.headers().allValues("Access-Control-Expose-Headers"))
+          .containsExactly("Retry-After");
+      assertThat(service.get("/held/free", "Origin", "https://example.org").headers().map())
+          .doesNotContainKey("access-control-allow-origin");
+      letGo(service);
+      first.join();
+    }
+  }
+
+  @Test
+  void aStreamOfHttp2ThatIsResetFreesItsPlace() throws Exception {
+    try (HttpService service =
+        start("micronaut.server.http-version", "2.0", "limiter.overload.streams", true)) {
+      HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_2).build();
+      HttpResponse<InputStream> stream =
+          client.send(request(service, "/held/stream"), BodyHandlers.ofInputStream());
+      assertThat(stream.version()).isEqualTo(HttpClient.Version.HTTP_2);
+      assertThat(stream.body().read()).isNotNegative();
+      assertThat(limiter(service).inFlight()).isEqualTo(1);
+      stream.body().close(); // resets the stream; the connection stays
+
+      awaitFree(service);
+      assertThat(client.send(request(service, "/held/free"), BodyHandlers.ofString()).statusCode())
+          .isEqualTo(200);
+    }
+  }
+
+  @Test
   void requestsOverHttp2AreCounted() throws Exception {
     try (HttpService service = start("micronaut.server.http-version", "2.0")) {
       HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_2).build();
