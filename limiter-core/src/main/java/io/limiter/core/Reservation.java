@@ -35,7 +35,7 @@ public interface Reservation {
         }
 
         @Override
-        public CompletionStage<Long> hold(Duration time) {
+        public CompletionStage<Long> hold(Duration time, boolean ended) {
           return CompletableFuture.completedFuture(0L);
         }
 
@@ -65,13 +65,15 @@ public interface Reservation {
   CompletionStage<Long> release();
 
   /**
-   * Keeps a duplicate guard that was {@linkplain io.limiter.core.rule.RuleStack#withClaim claimed}
-   * for a short time: for this time from now on, or for longer if it is kept for longer already.
-   * Completes with 0 if it is not there any more, since it was released or its claim has ended. A
-   * guard without a claim, and one in memory, is there for its time; then this has no effect. May
-   * be repeated.
+   * Keeps a duplicate guard that was {@linkplain io.limiter.core.rule.RuleStack#withClaim claimed}.
+   * Completes with 0 if it is not there any more, since it was released, or its claim has ended. A
+   * guard without a claim is there for its window; then this has no effect. May be repeated.
+   *
+   * @param time for how long from now on; if the call has ended, the rest of the window since it
+   *     began: zero or less frees the guard at once
+   * @param ended whether the call has ended. If not, a guard that is kept for longer stays so
    */
-  default CompletionStage<Long> hold(Duration time) {
+  default CompletionStage<Long> hold(Duration time, boolean ended) {
     return CompletableFuture.completedFuture(1L);
   }
 
@@ -123,8 +125,8 @@ public interface Reservation {
     }
 
     @Override
-    public CompletionStage<Long> hold(Duration time) {
-      return decided.hold(time);
+    public CompletionStage<Long> hold(Duration time, boolean ended) {
+      return decided.hold(time, ended);
     }
 
     @Override

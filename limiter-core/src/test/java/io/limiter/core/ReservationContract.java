@@ -14,6 +14,7 @@ import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.ZoneOffset;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -283,14 +284,66 @@ public interface ReservationContract extends StoreHarness {
     assertThat(acquire(call).outcome()).isEqualTo(Outcome.DUPLICATE);
   }
 
+  private static LimitRequest claimed(Duration window, Duration claim) {
+    RuleStack guard = RuleStack.of(List.of(rule(1, window))).withClaim(claim);
+    return LimitRequest.of(
+        new Policy("policy", "limit", List.of(), Optional.of(guard)), Subject.global());
+  }
+
+  default long hold(Verdict verdict, Duration time, boolean ended) {
+    return verdict.reservation().hold(time, ended).toCompletableFuture().join();
+  }
+
+  /**
+   * As long as it is renewed, whatever its window; then until the window since its begin is over.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  default void aClaimedSubmissionIsHeldWhileItsCallRuns(boolean pastItsWindow) {
+    LimitRequest call = claimed(MINUTE, SECOND.multipliedBy(20));
+    Duration renewal = SECOND.multipliedBy(15);
+    Verdict first = acquire(call);
+    int renewals = pastItsWindow ? 6 : 3;
+    for (int i = 0; i < renewals; i++) {
+      advance(renewal);
+      RuleVerdict guard = acquire(call).duplicate().orElseThrow();
+      assertThat(guard.denies()).isTrue();
+      assertThat(guard.remaining()).isZero();
+      assertThat(guard.retryAfter().orElseThrow()).isBetween(TICK, MINUTE);
+      assertThat(guard.resetAfter()).isBetween(TICK, MINUTE);
+      assertThat(hold(first, SECOND.multipliedBy(20), false)).isEqualTo(1);
+    }
+    Duration rest = MINUTE.minus(renewal.multipliedBy(renewals));
+    assertThat(hold(first, rest, true)).isEqualTo(1);
+    if (!pastItsWindow) {
+      assertThat(acquire(call).retryAfter()).contains(rest);
+      assertThat(release(first)).isEqualTo(1);
+    }
+    assertThat(peek(call).duplicate().orElseThrow().remaining()).isEqualTo(1);
+    Verdict second = acquire(call);
+    assertThat(second.allowed()).isTrue();
+    assertThat(hold(first, MINUTE, false)).isZero();
+    assertThat(hold(first, Duration.ZERO, true)).isZero();
+    assertThat(release(first)).isZero();
+    assertThat(hold(second, MINUTE, false)).isEqualTo(1);
+    assertThat(acquire(call).outcome()).isEqualTo(Outcome.DUPLICATE);
+  }
+
+  /** Its store does not know when its call ends. */
+  @Test
+  default void aSubmissionWithoutAClaimCountsInItsWindow() {
+    LimitRequest call = submit("form", rule(5, MINUTE));
+    Verdict first = acquire(call);
+    assertThat(hold(first, HOUR, false)).isEqualTo(1);
+    advance(MINUTE);
+    assertAllowed(call);
+  }
+
   @Test
   default void aGuardWithoutRulesGuards() {
     Policy policy =
         new Policy(
-            "policy",
-            "limit",
-            java.util.List.of(),
-            Optional.of(RuleStack.of(java.util.List.of(rule(2, MINUTE)))));
+            "policy", "limit", List.of(), Optional.of(RuleStack.of(List.of(rule(2, MINUTE)))));
     LimitRequest call = LimitRequest.of(policy, Subject.global());
     acquire(2, call);
     Verdict third = acquire(call);

@@ -178,8 +178,8 @@ final class SpentUnits extends AtMostOnceReservation implements Verdict.LazyRule
     }
 
     @Override
-    public CompletionStage<Long> hold(Duration time) {
-      return rest.hold(time);
+    public CompletionStage<Long> hold(Duration time, boolean ended) {
+      return rest.hold(time, ended);
     }
 
     @Override

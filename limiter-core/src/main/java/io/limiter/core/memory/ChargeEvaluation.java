@@ -405,6 +405,24 @@ class ChargeEvaluation implements DecisionReadout {
     return most;
   }
 
+  /**
+   * Keeps the unit of a claimed guard: until it ends, so that it counts for this time at least;
+   * then from when the call began. Returns 0 if it is not there any more.
+   */
+  int hold(long micros, boolean ended, long clockMicros) {
+    UnitLog known = kept ? log.table().peek(log.key()) : null;
+    if (known == null) {
+      return kept ? 0 : 1;
+    }
+    long later = known.nowMicros(clockMicros) + micros - stack().horizonMicros() - nowMicros;
+    long ahead = ended ? 0 : Math.max(aheadMicros(), later);
+    if (!known.restamp(nowMicros + aheadMicros(), nowMicros + ahead)) {
+      return 0;
+    }
+    found[0] = -ahead;
+    return 1;
+  }
+
   /** See {@link RuleStack#loggedUnits}. */
   private int loggedUnits() {
     int longest = stack().longestLog();

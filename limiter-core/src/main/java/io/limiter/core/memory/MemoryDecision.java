@@ -12,6 +12,7 @@ import io.limiter.core.memory.StripedState.Stripe;
 import io.limiter.core.store.Decision;
 import io.limiter.core.store.LimitStore.Grant;
 import io.limiter.core.store.Mode;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -193,6 +194,12 @@ final class MemoryDecision extends Decision implements StripedState.Action {
         0,
         request().charges().size(),
         (c, clockMicros) -> isPermit(c) ? charge(c).renew(clockMicros) : 0);
+  }
+
+  @Override
+  protected CompletionStage<Long> hold(int charge, Duration time, boolean ended) {
+    long micros = MICROSECONDS.convert(time);
+    return locked(charge, charge + 1, (c, now) -> charge(c).hold(micros, ended, now));
   }
 
   @Override

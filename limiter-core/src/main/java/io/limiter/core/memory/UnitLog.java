@@ -270,6 +270,15 @@ final class UnitLog {
     return stamp;
   }
 
+  /** Changes the stamp of its only unit. Returns false if that is not there. */
+  boolean restamp(long fromMicros, long toMicros) {
+    boolean found = size == 1 && newestMicros() == fromMicros;
+    if (found) {
+      ring[head] = toMicros;
+    }
+    return found;
+  }
+
   /** Gives back up to this many units that have exactly this stamp. Returns how many. */
   int giveBack(long stampMicros, int units) {
     int first = firstYounger(stampMicros, 1); // with this stamp, or a later one

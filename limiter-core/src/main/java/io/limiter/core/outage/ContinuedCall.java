@@ -23,6 +23,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
@@ -204,6 +205,9 @@ final class ContinuedCall {
    */
   static final class UnreportedReservation implements Reservation {
 
+    private static final Function<Reservation, CompletionStage<Long>> RELEASE =
+        Reservation::release;
+
     private final LimitRequest request;
     private final @Nullable Admitted[] groups;
     private final Reservation reservation;
@@ -220,11 +224,9 @@ final class ContinuedCall {
     /** Of the store, if it has taken the units after all. Guarded by this object. */
     private @Nullable Reservation late;
 
-    /** For how long the guard is to be kept at last; null until then. Guarded by this object. */
-    private @Nullable Duration held;
-
-    /** Guarded by this object. */
-    private boolean released;
+    /** How the guard was held last, or its release. Guarded by this object. */
+    private Function<Reservation, CompletionStage<Long>> last =
+        guard -> CompletableFuture.completedFuture(0L);
 
     UnreportedReservation(
         LimitRequest request, @Nullable Admitted[] groups, Reservation reservation) {
@@ -237,22 +239,17 @@ final class ContinuedCall {
 
     /**
      * The store has taken the units of this call after all. There a guard ends with its claim,
-     * unless it is held; what has come of it in the meantime is made up for.
+     * unless it is held; what has come of it in the meantime is made up for. A failure is repeated
+     * once, since the caller, for which memory has done it, does not repeat it.
      */
     void takenByTheStore(Reservation taken) {
       giveBack(0, groups.length, Charge::cost);
-      boolean isReleased;
-      Duration time;
+      Function<Reservation, CompletionStage<Long>> done;
       synchronized (this) {
         late = taken;
-        isReleased = released;
-        time = held;
+        done = last;
       }
-      if (isReleased) {
-        var unused = taken.release();
-      } else if (time != null) {
-        var unused = taken.hold(time);
-      }
+      var unused = done.apply(taken).exceptionallyCompose(failure -> done.apply(taken));
     }
 
     @Override
@@ -265,23 +262,28 @@ final class ContinuedCall {
     @Override
     public CompletionStage<Long> release() {
       giveBack(guard, groups.length, Charge::cost);
-      Reservation taken;
-      synchronized (this) {
-        released = true;
-        taken = late;
-      }
-      CompletionStage<Long> here = reservation.release();
-      return taken == null ? here : here.thenCompose(units -> taken.release());
+      return alsoInStore(RELEASE);
     }
 
     @Override
-    public CompletionStage<Long> hold(Duration time) {
+    public CompletionStage<Long> hold(Duration time, boolean ended) {
+      long untilNanos = System.nanoTime() + time.toNanos();
+      CompletionStage<Long> units =
+          alsoInStore(guard -> guard.hold(Duration.ofNanos(untilNanos - System.nanoTime()), ended));
+      synchronized (this) { // what is here may have another stamp, since it was adopted
+        return late == null ? units.thenApply(some -> 1L) : units;
+      }
+    }
+
+    /** Does something with the guard here, and with that of the store, which counts. */
+    private CompletionStage<Long> alsoInStore(Function<Reservation, CompletionStage<Long>> action) {
       Reservation taken;
       synchronized (this) {
-        held = time;
+        last = last == RELEASE ? last : action;
         taken = late;
       }
-      return (taken == null ? reservation : taken).hold(time);
+      CompletionStage<Long> units = action.apply(reservation);
+      return taken == null ? units : units.thenCompose(some -> action.apply(taken));
     }
 
     @Override

@@ -105,8 +105,8 @@ final class RedisDecision extends Decision {
   }
 
   @Override
-  protected CompletionStage<Long> hold(int charge, Duration time) {
-    return store.units().hold(charges[charge].taken(1, 0), time);
+  protected CompletionStage<Long> hold(int charge, Duration time, boolean ended) {
+    return store.units().hold(charges[charge].taken(1, 0), time, ended);
   }
 
   @Override

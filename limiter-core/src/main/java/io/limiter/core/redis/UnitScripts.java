@@ -100,12 +100,12 @@ final class UnitScripts {
   }
 
   /**
-   * Keeps a submission for this time from now on, past an open breaker, which would outlast a short
-   * claim. Completes with 0 if it is lost.
+   * Keeps a submission, past an open breaker, which would outlast a short claim. Completes with 0
+   * if it is lost.
    */
-  CompletionStage<Long> hold(TakenUnits submission, Duration time) {
+  CompletionStage<Long> hold(TakenUnits submission, Duration time, boolean ended) {
     byte[][] key = {settings.name(submission.key)};
-    byte[][] arguments = {submission.stamp(), millis(time)};
+    byte[][] arguments = {submission.stamp(), millis(time), {(byte) (ended ? '1' : '0')}};
     return count(scripts.hold(), key, arguments, defaultTime(), true);
   }
 
@@ -113,7 +113,7 @@ final class UnitScripts {
   private static byte[] millis(Duration time) {
     Duration some = time.compareTo(LONGEST) < 0 ? time : LONGEST;
     long millis = TimeUnit.MILLISECONDS.convert(some.plusNanos(999_999));
-    return Long.toString(Math.max(1, millis)).getBytes(StandardCharsets.US_ASCII);
+    return Long.toString(Math.max(0, millis)).getBytes(StandardCharsets.US_ASCII);
   }
 
   private byte[][] keys(List<TakenUnits> units) {

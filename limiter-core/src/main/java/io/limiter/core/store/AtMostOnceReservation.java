@@ -44,11 +44,12 @@ public abstract class AtMostOnceReservation implements Reservation {
   protected abstract CompletionStage<Long> giveBack(int from, int to, ToIntFunction<Charge> units);
 
   /**
-   * Keeps the duplicate guard. By default it is kept for its time anyway.
+   * Keeps the duplicate guard, which is claimed, see {@link Reservation#hold}. By default it is
+   * kept for its time anyway.
    *
    * @param charge its index in the request
    */
-  protected CompletionStage<Long> hold(int charge, Duration time) {
+  protected CompletionStage<Long> hold(int charge, Duration time, boolean ended) {
     return done(1);
   }
 
@@ -108,13 +109,14 @@ public abstract class AtMostOnceReservation implements Reservation {
   }
 
   @Override
-  public final CompletionStage<Long> hold(Duration time) {
+  public final CompletionStage<Long> hold(Duration time, boolean ended) {
     synchronized (this) {
       if (guardReleased || !took(guard())) {
         return done(0);
       }
     }
-    return hold(guard(), time);
+    boolean claimed = !request.charge(guard()).stack().claim().isZero();
+    return claimed ? hold(guard(), time, ended) : done(1);
   }
 
   @Override

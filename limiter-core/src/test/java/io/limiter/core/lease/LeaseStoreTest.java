@@ -860,7 +860,7 @@ class LeaseStoreTest {
     assertThat(first.allowed()).isTrue();
     assertThat(first.duplicate()).isPresent();
     assertThat(decide(submission).outcome()).isEqualTo(Outcome.DUPLICATE);
-    assertThat(first.reservation().hold(MINUTE)).isCompletedWithValue(1L);
+    assertThat(first.reservation().hold(MINUTE, true)).isCompletedWithValue(1L);
     assertThat(first.reservation().release().toCompletableFuture().join()).isEqualTo(1);
     Verdict second = decide(submission);
     assertThat(second.allowed()).isTrue();

@@ -13,6 +13,7 @@ import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
+import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.Reservation;
 import io.limiter.core.StateKey;
@@ -106,17 +107,42 @@ class ClaimedGuardTest {
     assertThat(order(store, GUARD).allowed()).isFalse();
     assertThat(life()).isBetween(CLAIM.minusSeconds(20), CLAIM);
 
-    assertThat(join(taken.hold(DAY))).isEqualTo(1);
+    assertThat(join(taken.hold(DAY, true))).isEqualTo(1);
     assertThat(life()).isBetween(DAY.minusMinutes(1), DAY);
-    assertThat(join(taken.hold(CLAIM))).isEqualTo(1); // a renewal that is late
+    assertThat(join(taken.hold(CLAIM, false))).isEqualTo(1); // a renewal that is late
     assertThat(life()).isBetween(DAY.minusMinutes(1), DAY);
+    assertThat(join(taken.hold(CLAIM, true))).isEqualTo(1); // a rest that is shorter than the claim
+    assertThat(life()).isBetween(CLAIM.minusSeconds(20), CLAIM);
     assertThat(order(store, GUARD).allowed()).isFalse();
     assertThat(order(store, PLAIN).allowed()).as("another instance without a claim").isFalse();
 
     assertThat(join(taken.release())).isEqualTo(1);
-    assertThat(join(taken.hold(DAY))).isZero();
+    assertThat(join(taken.hold(DAY, true))).isZero();
     assertThat(order(store, GUARD).allowed()).isTrue();
     assertThat(life()).isBetween(CLAIM.minusSeconds(20), CLAIM);
+  }
+
+  /** Only the time to live of its key decides. */
+  @Test
+  void isHeldBeyondItsWindow() {
+    Duration window = Duration.ofMillis(600);
+    RuleStack guard =
+        RuleStack.of(List.of(SlidingWindowLogRule.of(1, window))).withClaim(Duration.ofMillis(500));
+    Reservation taken = order(store, guard).reservation();
+    assertThat(join(taken.hold(DAY, false))).isEqualTo(1);
+    await()
+        .during(window)
+        .atMost(Duration.ofSeconds(10))
+        .until(() -> !order(store, guard).allowed());
+    Verdict denied = order(store, guard);
+    assertThat(denied.outcome()).isEqualTo(Outcome.DUPLICATE);
+    assertThat(denied.retryAfter()).contains(guard.claim());
+    assertThat(denied.duplicate().orElseThrow().resetAfter()).isEqualTo(guard.claim());
+
+    assertThat(join(taken.hold(window.minusDays(1), true))).isEqualTo(1);
+    assertThat(order(store, guard).allowed()).isTrue();
+    assertThat(join(taken.hold(Duration.ZERO, true))).isZero();
+    assertThat(order(store, guard).allowed()).isFalse();
   }
 
   @Test
@@ -125,10 +151,10 @@ class ClaimedGuardTest {
     redis.sync().del(key());
     Reservation next = order(store, GUARD).reservation();
 
-    assertThat(join(lost.hold(DAY))).isZero();
+    assertThat(join(lost.hold(DAY, true))).isZero();
     assertThat(life()).isLessThanOrEqualTo(CLAIM);
     assertThat(join(lost.release())).isZero();
-    assertThat(join(next.hold(DAY))).isEqualTo(1);
+    assertThat(join(next.hold(DAY, true))).isEqualTo(1);
   }
 
   /** A claim of a second or two would end while it is open. */
@@ -147,7 +173,7 @@ class ClaimedGuardTest {
             StoreException.class,
             failure -> assertThat(failure.reason()).isEqualTo(FailureReason.BREAKER_OPEN));
 
-    assertThat(join(taken.hold(DAY))).isEqualTo(1);
+    assertThat(join(taken.hold(DAY, true))).isEqualTo(1);
     assertThat(life()).isGreaterThan(DAY.minusMinutes(1));
     assertThat(order(store, GUARD).allowed()).as("closed by the reply").isFalse();
   }
@@ -155,8 +181,8 @@ class ClaimedGuardTest {
   @Test
   void aDeniedCallHoldsNothing() {
     Reservation first = order(store, GUARD).reservation();
-    assertThat(join(order(store, GUARD).reservation().hold(DAY))).isZero();
-    assertThat(join(first.hold(CLAIM))).isEqualTo(1);
+    assertThat(join(order(store, GUARD).reservation().hold(DAY, true))).isZero();
+    assertThat(join(first.hold(CLAIM, false))).isEqualTo(1);
   }
 
   /** No process renews what memory has taken while Redis was away. */
@@ -168,7 +194,13 @@ class ClaimedGuardTest {
 
     assertThat(join(store.decide(later.after(List.of(taken)), Mode.ACQUIRE)).allowed()).isFalse();
 
-    assertThat(life()).isGreaterThan(DAY.minusMinutes(1));
+    assertThat(life()).as("its key decides").isBetween(DAY.minusMinutes(1), DAY.minusSeconds(10));
+  }
+
+  private static LimitStore storeOver(FaultProxy proxy, RedisSettings settings) {
+    SharedConnection source = SharedConnection.open(RedisURI.create(proxy.uri()), settings);
+    join(source.firstAttempt());
+    return new RedisStore(source, settings);
   }
 
   /** Memory admits a call whose reply is late; nothing is left to be recorded then. */
@@ -177,18 +209,14 @@ class ClaimedGuardTest {
   void isHeldWhereRedisHasTakenItAfterItsDeadline(boolean whenItIsKnown) {
     RedisSettings hasty = new RedisSettings(settings.prefix(), Duration.ofMillis(200));
     try (FaultProxy proxy = new FaultProxy(new InetSocketAddress(uri.getHost(), uri.getPort()));
-        LimitStore fallback =
-            new FallbackStore(
-                new RedisStore(SharedConnection.open(RedisURI.create(proxy.uri()), hasty), hasty),
-                new MemoryStore())) {
-      await().until(() -> proxy.open() == 1);
-      proxy.delay(Duration.ofSeconds(1));
+        LimitStore fallback = new FallbackStore(storeOver(proxy, hasty), new MemoryStore())) {
+      proxy.delay(Duration.ofSeconds(2));
       Verdict admitted = join(fallback.decide(order(GUARD), Mode.ACQUIRE));
       assertThat(admitted.allowed()).isTrue();
       assertThat(admitted.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
       Reservation taken = admitted.reservation();
       if (!whenItIsKnown) {
-        join(taken.hold(DAY));
+        join(taken.hold(DAY, true));
       }
       proxy.pass();
       await()
@@ -196,7 +224,7 @@ class ClaimedGuardTest {
           .until(
               () -> {
                 if (whenItIsKnown) {
-                  join(taken.hold(DAY));
+                  join(taken.hold(DAY, true));
                 }
                 return life().compareTo(DAY.minusMinutes(1)) > 0;
               });
@@ -211,7 +239,7 @@ class ClaimedGuardTest {
   void isHeldInMemoryAnyway() {
     LimitStore memory = new MemoryStore();
     Reservation taken = order(memory, GUARD).reservation();
-    assertThat(join(taken.hold(DAY))).isEqualTo(1);
+    assertThat(join(taken.hold(DAY, true))).isEqualTo(1);
     assertThat(order(memory, GUARD).allowed()).isFalse();
     assertThat(join(taken.release())).isEqualTo(1);
     assertThat(order(memory, GUARD).allowed()).isTrue();

@@ -144,7 +144,7 @@ class LeastPrivilegeTest {
           acquire(store, call).reservation(); // a long log, which is written in place
       assertThat(reservation.release().toCompletableFuture().join()).isOne();
       Reservation guard = acquire(store, call).reservation();
-      assertThat(guard.hold(HOUR).toCompletableFuture().join()).isOne();
+      assertThat(guard.hold(HOUR, true).toCompletableFuture().join()).isOne();
       assertThat(reservation.refund().toCompletableFuture().join()).isEqualTo(200);
       Reservation held = acquire(store, running).reservation();
       assertThat(held.renewPermits().toCompletableFuture().join()).isOne();

@@ -52,9 +52,11 @@ public @interface Duplicate {
 
   /**
    * For how long a submission is taken by a process that does not renew it: after that the key of a
-   * process that has died is free. 1 s to 10 min. The process renews it while the method runs. By
-   * default a submission is taken at once for the time of {@link RateLimiter#preventDuplicateRule},
-   * which must be longer than this one, with a count of 1; the method must show when its calls end.
+   * process that has died is free. 1 s to 10 min. The process renews it while the method runs, also
+   * beyond the time of {@link RateLimiter#preventDuplicateRule}, for an hour at most if that time
+   * is not longer. By default a submission is taken at once for that time, and a repetition is
+   * admitted afterwards, also beside a method that still runs. With a claim, the time must be
+   * longer than this one, with a count of 1, and the method must show when its calls end.
    */
   String claim() default "";
 

@@ -122,11 +122,9 @@ final class GuardedSubmissions implements CallPart {
       if (claim == null || claim.isOver()) {
         return LimitedCall.DONE;
       }
-      claim.renewFor(guard.time());
-      long endNanos = System.nanoTime();
       return write(
-          () -> claim.keepSince(endNanos),
-          guard.time(),
+          claim::keep,
+          claim.timeToKeep(),
           "A submission could not be kept, so its repetition is denied only while this process renews it; that is tried again",
           claim::end);
     }
@@ -137,23 +135,41 @@ final class GuardedSubmissions implements CallPart {
     }
   }
 
-  /** Renews a guard that is taken for its claim while its method runs. */
+  /**
+   * Renews a guard that is taken for its claim: while its method runs, and until the store has that
+   * it is kept for the rest of its time, which began with the call.
+   */
   private static final class ClaimRenewal extends Renewal {
 
     private static final LogThrottle LOST = new LogThrottle();
 
+    /** How long it is renewed at most, or for its time, if that is longer. */
+    private static final Duration LONGEST_RUN = Duration.ofHours(1);
+
     private final Reservation reservation;
-    private final Duration time;
+    private final long untilNanos; // the System.nanoTime() at which its time is over
+    private volatile boolean ended; // the method has
 
     ClaimRenewal(LimiterTimer timer, DuplicateGuard guard, Reservation reservation) {
-      super(timer, guard.stack().claim(), guard.time(), () -> {});
+      super(timer, guard.stack().claim(), longer(guard.time(), LONGEST_RUN), () -> {});
       this.reservation = reservation;
-      this.time = guard.time();
+      this.untilNanos = System.nanoTime() + guard.time().toNanos();
     }
 
+    private static Duration longer(Duration one, Duration other) {
+      return one.compareTo(other) > 0 ? one : other;
+    }
+
+    private Duration rest() {
+      return Duration.ofNanos(untilNanos - System.nanoTime());
+    }
+
+    /** A renewal after the end writes the end, which decides whether it is lost. */
     @Override
     CompletionStage<Boolean> extend(Duration longer) {
-      return reservation.hold(longer).thenApply(units -> units > 0);
+      return ended
+          ? reservation.hold(rest(), true).thenApply(units -> true)
+          : reservation.hold(longer, false).thenApply(units -> units > 0);
     }
 
     /** It was not taken any more when it was renewed or when its method ended. */
@@ -165,19 +181,28 @@ final class GuardedSubmissions implements CallPart {
       }
     }
 
-    /** Keeps the submission of a call that is over for its time from then on. */
-    CompletionStage<Long> keepSince(long endNanos) {
-      return isOver() // a renewal has found that it is lost
-          ? CompletableFuture.completedFuture(0L)
-          : reservation
-              .hold(time.minusNanos(System.nanoTime() - endNanos))
-              .thenApply(
-                  units -> {
-                    if (end() && units == 0) {
-                      reportLost();
-                    }
-                    return units;
-                  });
+    /** How long it is of use to write that it is kept: as long as the store may have the claim. */
+    Duration timeToKeep() {
+      Duration time = longer(rest(), holdTime());
+      renewFor(time);
+      return time;
+    }
+
+    /** Keeps it for the rest of its time, or frees it, if that is over. */
+    CompletionStage<Long> keep() {
+      boolean first = !ended;
+      ended = true;
+      Duration rest = rest();
+      return reservation
+          .hold(rest, true)
+          .thenApply(
+              units -> {
+                // If a reply was lost, it may have ended by the end of its time meanwhile.
+                if (end() && units == 0 && (first || !rest.isNegative())) {
+                  reportLost();
+                }
+                return units;
+              });
     }
   }
 

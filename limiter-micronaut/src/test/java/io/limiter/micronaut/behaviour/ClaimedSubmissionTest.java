@@ -42,7 +42,9 @@ class ClaimedSubmissionTest {
   private static final String SPEC = "ClaimedSubmissionTest";
   private static final Duration PATIENCE = Duration.ofSeconds(20);
   private static final Duration LONGER_THAN_THE_CLAIM = Duration.ofMillis(1_500);
+  private static final Duration TIME = Duration.ofSeconds(3);
   private static final long CLAIM = 1_000;
+  private static final long ROUNDING = 2; // of milliseconds
 
   /** Each method runs until {@code /claimed/end} is called with how it ends. */
   @Controller("/claimed")
@@ -71,6 +73,16 @@ class ClaimedSubmissionTest {
         preventDuplicateRule = @RateRule(time = 1, timeUnit = TimeUnit.HOURS),
         duplicate = @Duplicate(key = "#{order}", claim = "1s"))
     CompletionStage<String> byArgument(@Body String order) {
+      return run();
+    }
+
+    @Post("/short")
+    @RateLimiter(
+        value = "short",
+        preventDuplicate = true,
+        preventDuplicateRule = @RateRule(time = 3, timeUnit = TimeUnit.SECONDS),
+        duplicate = @Duplicate(by = DuplicateBy.CALLER, claim = "1s"))
+    CompletionStage<String> shorter(@Body String order) {
       return run();
     }
 
@@ -142,8 +154,11 @@ class ClaimedSubmissionTest {
 
   /** Until so many runs have begun. */
   private static void awaitRun(HttpService service, int number) {
-    Routes routes = service.bean(Routes.class);
-    await().atMost(PATIENCE).until(() -> routes.entered.get() == number);
+    await().atMost(PATIENCE).until(() -> runs(service) == number);
+  }
+
+  private static int runs(HttpService service) {
+    return service.bean(Routes.class).entered.get();
   }
 
   @ParameterizedTest
@@ -164,6 +179,65 @@ class ClaimedSubmissionTest {
     assertThat(first.join()).isEqualTo(200);
     assertThat(life()).isGreaterThan(Duration.ofMinutes(59).toMillis());
     assertThat(submit(other, route).join()).isEqualTo(409);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void isHeldWhileItsMethodOutlastsItsTime(boolean inRedis) {
+    HttpService one = start(inRedis ? RedisFixture.uri() : "");
+    HttpService other = inRedis ? start(RedisFixture.uri()) : one;
+    CompletableFuture<Integer> first = submit(one, "short");
+    awaitRun(one, 1);
+    await()
+        .during(TIME.plus(LONGER_THAN_THE_CLAIM))
+        .atMost(PATIENCE)
+        .until(() -> submit(other, "short").join() == 409);
+
+    end(one, "done");
+
+    assertThat(first.join()).isEqualTo(200);
+    assertThat(life()).isNegative();
+    CompletableFuture<Integer> second = submit(other, "short");
+    awaitRun(other, other == one ? 2 : 1);
+    assertThat(submit(one, "short").join()).isEqualTo(409);
+    end(other, "done");
+    assertThat(second.join()).isEqualTo(200);
+  }
+
+  /** Its time began with the call, and its end is nearer than that of the claim. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void isKeptForTheRestOfItsTime(boolean inRedis) {
+    HttpService one = start(inRedis ? RedisFixture.uri() : "");
+    HttpService other = inRedis ? start(RedisFixture.uri()) : one;
+    long beforeNanos = System.nanoTime();
+    CompletableFuture<Integer> first = submit(one, "short");
+    awaitRun(one, 1);
+    long begunNanos = System.nanoTime();
+    await().during(TIME.minusMillis(700)).atMost(PATIENCE).until(() -> !first.isDone());
+    end(one, "done");
+    assertThat(first.join()).isEqualTo(200);
+    if (inRedis) {
+      long latest = TIME.toMillis() - (System.nanoTime() - begunNanos) / 1_000_000;
+      assertThat(life()).isLessThanOrEqualTo(Math.max(0, latest) + ROUNDING);
+    }
+
+    CompletableFuture<Integer> second = new CompletableFuture<>();
+    await()
+        .atMost(PATIENCE)
+        .until(
+            () -> {
+              CompletableFuture<Integer> again = submit(other, "short");
+              await().until(() -> again.isDone() || runs(other) == (other == one ? 2 : 1));
+              boolean runs = !again.isDone();
+              if (runs) {
+                again.thenAccept(second::complete);
+              }
+              return runs;
+            });
+    assertThat(System.nanoTime() - beforeNanos).isGreaterThanOrEqualTo(TIME.toNanos());
+    end(other, "done");
+    assertThat(second.join()).isEqualTo(200);
   }
 
   @ParameterizedTest

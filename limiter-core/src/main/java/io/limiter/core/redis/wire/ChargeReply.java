@@ -265,10 +265,15 @@ public final class ChargeReply implements DecisionReadout {
   public long retryAfterMicros(int rule, boolean taken) {
     if (charge().stack().isLog(rule)) {
       double micros = number(log() + stack().log().places[rule] + 4);
-      boolean never =
-          micros == DecisionReadout.NEVER && charge().cost() > stack().log().counts[rule];
-      double longest = (double) charge().stack().windowMicros(rule) + LONGEST_LEASE;
-      return never ? DecisionReadout.NEVER : (long) timeMicros(micros, longest);
+      if (micros == DecisionReadout.NEVER && charge().cost() > stack().log().counts[rule]) {
+        return DecisionReadout.NEVER;
+      }
+      long added = stack().log().addedMicros;
+      double longest = (double) (charge().stack().windowMicros(rule) + added) + LONGEST_LEASE;
+      long waitMicros = (long) timeMicros(micros, longest) - added;
+      return added > 0 && waitMicros <= 0
+          ? MICROSECONDS.convert(charge().stack().claim()) // its method outlasts its window
+          : waitMicros;
     }
     long micros = cell(rule).retryAfterMicros(taken);
     return micros == DecisionReadout.NEVER ? micros : timeMicros(micros);
@@ -278,6 +283,9 @@ public final class ChargeReply implements DecisionReadout {
   public long resetAfterMicros(int rule, boolean taken) {
     if (!charge().stack().isLog(rule)) {
       return timeMicros(cell(rule).resetAfterMicros(taken));
+    }
+    if (stack().log().addedMicros > 0 && isShort()) {
+      return retryAfterMicros(rule, false);
     }
     double newestMicros = taken ? stampMicros() : newestMicros();
     return (long) Math.max(0, charge().stack().windowMicros(rule) - (nowMicros() - newestMicros));

@@ -167,6 +167,7 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
   public Map<PastCharge, byte[][]> takeRecords() {
     Map<PastCharge, byte[][]> records = new LinkedHashMap<>();
     for (PastCharge some : request.past()) {
+      long ageMicros = Math.max(1, MICROSECONDS.convert(some.age()));
       for (int c = 0; c < stacks.length; c++) {
         if (charge(c).key().equals(some.charge().key()) && some.markSent()) {
           records.put(
@@ -174,8 +175,8 @@ public final class EncodedCall extends Command<byte[], byte[], byte[]> {
               new byte[][] {
                 key(c),
                 stacks[c].argumentOfRules(Mode.RECORD, some.charge()),
-                stacks[c].ttlOfRecord(),
-                ascii(Long.toString(Math.max(1, MICROSECONDS.convert(some.age()))))
+                stacks[c].ttlOfRecord(ageMicros),
+                ascii(Long.toString(ageMicros))
               });
         }
       }

@@ -18,6 +18,12 @@ final class EncodedLog {
 
   private static final int LOG_HEAD = 36;
 
+  /**
+   * Is added to the window of a claimed duplicate guard: 35 years. So it is there until its key
+   * expires, which its process decides, and not the time since its call began.
+   */
+  private static final long UNTIL_EXPIRY = 1L << 50;
+
   private final RuleStack stack;
   private final byte[] plan;
 
@@ -27,6 +33,9 @@ final class EncodedLog {
   /** The count of each rule. */
   final long[] counts;
 
+  /** What the script adds to each window, in microseconds; 0 without a claim. */
+  final long addedMicros;
+
   /** Length of the reply, without the time of the decision. */
   final int replyLength;
 
@@ -34,6 +43,7 @@ final class EncodedLog {
     this.stack = stack;
     this.places = new int[stack.rules().size()];
     this.counts = stack.rules().stream().mapToLong(Rule::count).toArray();
+    this.addedMicros = stack.claim().isZero() ? 0 : UNTIL_EXPIRY;
     this.replyLength = stack.logs() == 0 ? 0 : 8 + 12 * stack.logs();
     int[] byWindow =
         IntStream.range(0, places.length)
@@ -47,7 +57,7 @@ final class EncodedLog {
       places[byWindow[i]] = 8 + 12 * i;
       numbers
           .putDouble((double) counts[byWindow[i]])
-          .putDouble((double) stack.windowMicros(byWindow[i]));
+          .putDouble((double) (stack.windowMicros(byWindow[i]) + addedMicros));
     }
     if (byWindow.length > 0) {
       numbers.putInt((int) stack.kept());

@@ -66,8 +66,8 @@ public final class EncodedStack {
   private final LongSupplier wallMicros;
   private final boolean zoned;
   private final long memoryMicros;
+  private final long neededMicros;
   private final byte[] ttl;
-  private final byte[] ttlOfRecord;
   private final int micros;
   private final int replyLength;
   private volatile Encoded encoded;
@@ -85,12 +85,20 @@ public final class EncodedStack {
     micros = micros(stack);
     this.wallMicros = wallMicros;
     this.zoned = cells.isZoned();
-    long needed = Math.max(stack.horizonMicros(), cells.memoryMicros()) + stack.banMicros();
+    this.neededMicros = Math.max(stack.horizonMicros(), cells.memoryMicros()) + stack.banMicros();
     long claim = MICROSECONDS.convert(stack.claim());
-    this.memoryMicros = claim > 0 ? claim : needed;
-    this.ttlOfRecord = millis((needed + needed / 16 + 999) / 1_000 + SLACK_MILLIS);
-    this.ttl = claim > 0 ? millis((claim + 999) / 1_000) : ttlOfRecord;
+    this.memoryMicros = claim > 0 ? claim : neededMicros;
+    this.ttl = claim > 0 ? ttlOfClaim(claim) : ttlOf(neededMicros);
     this.encoded = new Encoded(wallMicros.getAsLong());
+  }
+
+  private static byte[] ttlOf(long micros) {
+    return millis((micros + micros / 16 + 999) / 1_000 + SLACK_MILLIS);
+  }
+
+  /** Exactly this, since the key of a claimed guard is there only as long as it counts. */
+  private static byte[] ttlOfClaim(long micros) {
+    return millis(Math.max(1, (micros + 999) / 1_000));
   }
 
   private static byte[] millis(long millis) {
@@ -230,9 +238,9 @@ public final class EncodedStack {
     return ttl;
   }
 
-  /** The same for units that memory took. No process renews a claim of them. */
-  byte[] ttlOfRecord() {
-    return ttlOfRecord;
+  /** The same for units that memory took so long ago. No process renews a claim of them. */
+  byte[] ttlOfRecord(long ageMicros) {
+    return stack.claim().isZero() ? ttl : ttlOfClaim(neededMicros - ageMicros);
   }
 
   /**
