@@ -112,6 +112,8 @@ record Entry(State state, byte[] token, byte[] head, byte[] body, byte[] answer)
     KEPT,
     /** There is no room for the answer: it is stored as {@link End.Kind#DONE}. */
     AS_DONE,
+    /** The user of Redis may not store an answer: it is stored as {@link End.Kind#DONE}. */
+    FORBIDDEN,
     /** The claim is lost, so nothing has changed: it has expired, or was removed by its key. */
     LOST
   }

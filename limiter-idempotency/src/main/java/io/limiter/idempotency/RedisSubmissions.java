@@ -145,6 +145,7 @@ final class RedisSubmissions implements SubmissionStore {
             switch (letter(claim, reply)) {
               case 'K' -> Entry.Kept.KEPT;
               case 'F' -> Entry.Kept.AS_DONE;
+              case 'P' -> Entry.Kept.FORBIDDEN;
               case 'G' -> Entry.Kept.LOST;
               default -> throw strange(reply);
             });

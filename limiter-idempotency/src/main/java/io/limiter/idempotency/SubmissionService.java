@@ -142,7 +142,8 @@ final class SubmissionService implements Waiting.Claims {
     this.cipher = new AnswerCipher(encryption);
     this.nonces = new RandomBytes(AnswerCipher.NONCE_BYTES, blocking);
     this.listeners = List.copyOf(listeners);
-    for (Outcome outcome : List.of(Outcome.LOST, Outcome.NO_ROOM, Outcome.GIVEN_UP)) {
+    for (Outcome outcome :
+        List.of(Outcome.LOST, Outcome.NO_ROOM, Outcome.FORBIDDEN, Outcome.GIVEN_UP)) {
       bad.put(outcome, new LogThrottle());
     }
   }
@@ -345,6 +346,12 @@ final class SubmissionService implements Waiting.Claims {
               Result.NO_ROOM,
               "The answer to a submission has no room, so its repetitions are answered 409. The bounds are %s.max-bytes-of-subject, max-bytes-in-redis, max-bytes, max-pending-bytes, and the memory of Redis"
                   .formatted(IdempotencyConfiguration.PREFIX));
+      case FORBIDDEN ->
+          warn(
+              route,
+              outcome,
+              Result.NO_ROOM,
+              "The user of Redis may not run SET, so the answer to a submission was not kept, and its repetitions are answered 409: grant it SET");
       case LOST ->
           warn(
               route,

@@ -30,6 +30,8 @@ final class Submissions {
     KEPT,
     /** The answer has no room in the store: it is done. */
     NO_ROOM,
+    /** The user of the store has no right to keep answers: it is done. */
+    FORBIDDEN,
     /** The key is free. */
     RELEASED,
     /** The claim was lost before its end: its submission may have run, or run, twice. */
@@ -337,6 +339,7 @@ final class Submissions {
       return switch (kept) {
         case KEPT -> end.isKept() ? Outcome.KEPT : Outcome.RELEASED;
         case AS_DONE -> Outcome.NO_ROOM;
+        case FORBIDDEN -> Outcome.FORBIDDEN;
         // An unused claim is free whichever way it ends.
         case LOST -> end.isKept() ? Outcome.LOST : Outcome.RELEASED;
       };

@@ -16,7 +16,8 @@
 -- ARGV[5]  answer, any bytes
 -- ARGV[6]  capacity of the bucket in bytes, as text
 --
--- Returns the token, then 'K': kept; 'F': kept as done, since there is no room for the answer; 'G': the claim is gone.
+-- Returns the token, then 'K': kept; 'F': kept as done, since there is no room for the answer; 'P': the same, since the
+-- Redis user may not run SET; 'G': the claim is gone.
 
 local call, sub = redis.call, string.sub
 local key, bucket, token, ending, ttl = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
@@ -32,6 +33,7 @@ if ending == 'F' then
   return token .. 'K'
 end
 if sub(found, 35, 50) ~= string.rep('\0', 16) then body = sub(found, 35, 50) end
+local letter = ending == 'A' and 'F' or 'K'
 if ending == 'A' then
   local now, retain = time[1] * 1000000 + time[2], ttl * 1000
   local empty = math.max(last or 0, now) + math.ceil((#answer + 50) / capacity * retain)
@@ -41,8 +43,10 @@ if ending == 'A' then
       call('SET', bucket, string.format('%.0f', empty), 'PX', math.ceil((empty - now) / 1000))
       return token .. 'K'
     end
+    -- What is not memory and still lets PEXPIRE write is a right.
+    if not string.find(kept.err, 'OOM', 1, true) then letter = 'P' end
   end
 end
 call('PEXPIRE', key, ttl)
 call('SETRANGE', key, '1', 'D' .. sub(found, 3, 34) .. body)
-return token .. (ending == 'A' and 'F' or 'K')
+return token .. letter

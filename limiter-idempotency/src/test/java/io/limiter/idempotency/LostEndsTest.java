@@ -14,6 +14,7 @@ import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisProcess;
+import io.limiter.core.testing.TypedCommand;
 import io.limiter.idempotency.Holding.Times;
 import io.limiter.idempotency.Submissions.Attempt;
 import io.limiter.idempotency.Submissions.Held;
@@ -237,6 +238,21 @@ class LostEndsTest {
     await().atMost(PATIENCE).until(() -> first.outcomes.equals(List.of(Outcome.NO_ROOM)));
     configure("maxmemory", "0");
     second.awaited("key", Found.Kind.DONE);
+  }
+
+  @Test
+  @DisplayName("a Redis whose user may not run SET any more keeps that it is done")
+  void aMissingRightIsNoMissingRoom() throws IOException {
+    Held held = first.entered("key", TIMES);
+    allow("-set");
+    held.end(SubmissionStoreContract.answer("first"));
+    await().atMost(PATIENCE).until(() -> first.outcomes.equals(List.of(Outcome.FORBIDDEN)));
+    allow("+set");
+    second.awaited("key", Found.Kind.DONE);
+  }
+
+  private void allow(String right) throws IOException {
+    assertThat(TypedCommand.reply(redis.port(), "ACL SETUSER default " + right)).startsWith("+OK");
   }
 
   @Test
