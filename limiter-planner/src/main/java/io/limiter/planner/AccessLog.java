@@ -84,6 +84,7 @@ public final class AccessLog implements Closeable {
    * @param policy the policy of a recorded log; empty for other logs
    * @param outcomes how many selected calls of a recorded log had each outcome
    * @param wholeSeconds whether all times are full seconds
+   * @param wholeSecondCalls how many are
    * @param first the earliest call
    * @param last the latest call
    * @param peakPerSecond the most calls of one second
@@ -104,6 +105,7 @@ public final class AccessLog implements Closeable {
       Optional<String> policy,
       SortedMap<String, Long> outcomes,
       boolean wholeSeconds,
+      long wholeSecondCalls,
       Instant first,
       Instant last,
       long peakPerSecond,

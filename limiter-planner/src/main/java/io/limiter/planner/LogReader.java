@@ -21,6 +21,7 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.EnumMap;
 import java.util.List;
@@ -400,6 +401,11 @@ public final class LogReader {
           "The path '%s' does not begin with a slash: use a pattern such as /search/**"
               .formatted(pattern));
     }
+    if (pattern.contains("{")) {
+      throw new IllegalArgumentException(
+          "The path '%s' has variables: use * in their place, as in /users/*/orders"
+              .formatted(pattern));
+    }
     StringBuilder regex = new StringBuilder();
     for (int at = 0; at < pattern.length(); at++) {
       if (pattern.startsWith("/**", at)
@@ -448,7 +454,7 @@ public final class LogReader {
     private long outOfOrder;
     private long calls;
     private long deniedToday;
-    private boolean fractions;
+    private long wholeSeconds;
     private long first = Long.MAX_VALUE;
     private long last = Long.MIN_VALUE;
 
@@ -463,7 +469,7 @@ public final class LogReader {
         throw new LogException("'%s' is a directory: name the files in it".formatted(file));
       }
       try (InputStream raw = standard ? standardInput() : Files.newInputStream(file);
-          InputStream in = decoded(counted(raw), file)) {
+          InputStream in = decoded(counted(raw, file), file)) {
         lines = format == LogFormat.AUTO ? null : reader(format);
         beginning = true;
         readLines(in);
@@ -510,7 +516,7 @@ public final class LogReader {
       }
     }
 
-    private InputStream counted(InputStream raw) {
+    private InputStream counted(InputStream raw, Path file) {
       return new InputStream() {
         @Override
         public int read() throws IOException {
@@ -521,7 +527,13 @@ public final class LogReader {
 
         @Override
         public int read(byte[] to, int offset, int length) throws IOException {
-          int bytes = raw.read(to, offset, length);
+          int bytes;
+          try {
+            bytes = raw.read(to, offset, length);
+          } catch (IOException broken) {
+            throw new LogException(
+                "The log '%s' cannot be read: %s; read a copy".formatted(file, broken));
+          }
           read += Math.max(0, bytes);
           progress.accept(read);
           return bytes;
@@ -609,7 +621,12 @@ public final class LogReader {
         // A log that is still being compressed, or was cut: what came before it is there.
         unreadable++;
         count++;
-        example("(the compressed log ends early: " + cut.getMessage() + ")");
+        // First, since lines that are lost are more than one that cannot be read.
+        examples.add(0, "(a compressed log ends early: " + cut.getMessage() + ")");
+        if (examples.size() > EXAMPLES) {
+          examples.remove(EXAMPLES);
+        }
+        firstLine = firstLine.isEmpty() ? examples.get(0) : firstLine;
         return -1;
       }
     }
@@ -754,15 +771,8 @@ public final class LogReader {
           example("(outcome) " + text(from, to));
           return;
         }
-        outcomes.merge(outcome, 1L, Long::sum);
         wasDenied = outcome.equals("denied");
         wasCounted = !outcome.equals("other");
-      }
-      deniedToday += wasDenied ? 1 : 0;
-      long who = (wasDenied && deniedLeftOut) || !wasCounted ? 0 : subject(from, to);
-      if (who == 0) {
-        leftOut++;
-        return;
       }
       int cost = 1;
       if (line.has(Field.COST)) {
@@ -772,10 +782,15 @@ public final class LogReader {
           example("(cost) " + text(from, to));
           return;
         }
-        if (cost == 0) {
-          leftOut++;
-          return;
-        }
+      }
+      if (recorded) {
+        outcomes.merge(line.text(Field.OUTCOME), 1L, Long::sum);
+      }
+      deniedToday += wasDenied ? 1 : 0;
+      long who = (wasDenied && deniedLeftOut) || !wasCounted ? 0 : subject(from, to);
+      if (who == 0 || cost == 0) {
+        leftOut++;
+        return;
       }
       byte flags =
           (byte) ((failed.has(status) ? Spool.FAILED : 0) | (wasDenied ? Spool.DENIED : 0));
@@ -783,7 +798,7 @@ public final class LogReader {
       outOfOrder += micros < last ? 1 : 0;
       first = Math.min(first, micros);
       last = Math.max(last, micros);
-      fractions |= micros % AccessLog.SECOND_MICROS != 0;
+      wholeSeconds += micros % AccessLog.SECOND_MICROS == 0 ? 1 : 0;
       peak.count(Math.floorDiv(micros, AccessLog.SECOND_MICROS));
       statuses[status >= 0 && status < Statuses.MOST ? status : Statuses.MOST]++;
       calls++;
@@ -793,7 +808,7 @@ public final class LogReader {
     /** Of one policy; finish() asks which, if there are several. */
     private boolean isOfPolicy() {
       String name = line.text(Field.POLICY);
-      if (policies.size() < MAX_POLICIES || policies.containsKey(name)) {
+      if (policies.size() < MAX_POLICIES || name.equals(policy) || policies.containsKey(name)) {
         policies.merge(name, 1L, Long::sum);
       }
       return name.equals(policy == null ? policies.firstKey() : policy);
@@ -989,11 +1004,11 @@ public final class LogReader {
                 .formatted(leftOut, where, withoutSubject, leftOut - withoutSubject));
       }
       texts.flush();
-      spool.group(AccessLog.counted(windows, !fractions));
+      spool.group(AccessLog.counted(windows, wholeSeconds == calls));
       TreeMap<Integer, Long> byStatus = new TreeMap<>();
       for (int status = 0; status <= Statuses.MOST; status++) {
         if (statuses[status] > 0) {
-          byStatus.put(status == Statuses.MOST ? 0 : status, statuses[status]);
+          byStatus.merge(status == Statuses.MOST ? 0 : status, statuses[status], Long::sum);
         }
       }
       return new AccessLog.Summary(
@@ -1012,7 +1027,8 @@ public final class LogReader {
               ? Optional.empty()
               : Optional.of(policy == null ? policies.firstKey() : policy),
           outcomes,
-          !fractions,
+          wholeSeconds == calls,
+          wholeSeconds,
           AccessLog.instant(first),
           AccessLog.instant(last),
           peak.most(),
@@ -1033,22 +1049,28 @@ public final class LogReader {
     }
   }
 
-  /** The most calls of one second, among the last hour of seconds; later lines begin a new one. */
+  /** The most calls of one second. Hours 64 days apart or more are not read beside each other. */
   private static final class Peak {
 
-    private static final int SECONDS = 4_096;
+    private static final int HOUR = 3_600;
+    private static final int HOURS = 64 * 24;
 
-    private final long[] second = new long[SECONDS];
-    private final long[] calls = new long[SECONDS];
+    private final int[][] calls = new int[HOURS][];
+    private final long[] hours = new long[HOURS];
     private long most;
 
     void count(long epochSecond) {
-      int slot = (int) epochSecond & (SECONDS - 1);
-      if (second[slot] != epochSecond) {
-        second[slot] = epochSecond;
-        calls[slot] = 0;
+      long hour = Math.floorDiv(epochSecond, HOUR);
+      int slot = Math.floorMod(hour, HOURS);
+      int[] seconds = calls[slot];
+      if (seconds == null) {
+        seconds = new int[HOUR];
+        calls[slot] = seconds;
+      } else if (hours[slot] != hour) {
+        Arrays.fill(seconds, 0);
       }
-      most = Math.max(most, ++calls[slot]);
+      hours[slot] = hour;
+      most = Math.max(most, ++seconds[Math.floorMod(epochSecond, HOUR)]);
     }
 
     long most() {

@@ -62,6 +62,11 @@ public record Report(
   /** Above this an exact log is denied by the default of {@code limiter.max-count}. */
   private static final long MAX_LOG = 10_000;
 
+  /** More full seconds than these are not by chance: logs of both kinds are read together. */
+  private static final int MIXED_CALLS = 10;
+
+  private static final double MIXED_SHARE = 0.05;
+
   private static final int SHOWN = 10;
   private static final int SHOWN_SLOTS = 24;
 
@@ -101,6 +106,11 @@ public record Report(
                   ? "."
                   : "; for these rules they are the extremes of three placements of the calls in their seconds, and no certain bounds.")
               + " Proposals reach their goal by the second.");
+    } else if (summary.wholeSecondCalls() > MIXED_CALLS
+        && summary.wholeSecondCalls() > MIXED_SHARE * summary.calls()) {
+      notes.add(
+          "%s of %s times are full seconds, others have fractions, and all are replayed as they are. If the former are rounded, the figures are not exact: read logs of full seconds by themselves."
+              .formatted(number(summary.wholeSecondCalls()), number(summary.calls())));
     }
     if (summary.deniedToday() > 0) {
       notes.add(

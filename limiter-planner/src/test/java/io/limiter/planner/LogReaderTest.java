@@ -17,6 +17,7 @@ import java.time.Instant;
 import java.time.ZoneId;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
@@ -104,9 +105,65 @@ class LogReaderTest {
   }
 
   @Test
+  void theBusiestSecondIsThatOfAllFiles() throws IOException {
+    StringBuilder text = new StringBuilder();
+    for (int second = 0; second < 3 * 3_600; second += 2) {
+      text.append(line(second, "10.0.0.1"));
+    }
+    Path one = Logs.write(directory, "one.log", text.toString());
+    Path other = Logs.write(directory, "other.log", text.toString());
+    try (AccessLog log = AccessLog.reader().read(one, other)) {
+      assertThat(log.summary().peakPerSecond()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void fullSecondsAreCountedAmongFractions() throws IOException {
+    String csv = "time,address\n2026-10-10T12:00:00.5Z,10.0.0.1\n2026-10-10T12:00:01Z,10.0.0.1\n";
+    try (AccessLog log = read(AccessLog.reader(), csv)) {
+      assertThat(log.summary().wholeSeconds()).isFalse();
+      assertThat(log.summary().wholeSecondCalls()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void callsWithoutAStatusAreCountedTogether() throws IOException {
+    String text =
+        line(0, "10.0.0.1").replace(" 200 ", " 000 ") + line(1, "10.0.0.1").replace(" 200 ", " - ");
+    try (AccessLog log = read(AccessLog.reader(), text)) {
+      assertThat(log.summary().statuses()).containsExactly(Map.entry(0, 2L));
+    }
+  }
+
+  @Test
+  void outcomesAreThoseOfReadableLines() throws IOException {
+    String text =
+        "time,policy,subject,cost,outcome\n"
+            + "1791640536250001,search,s1,1,admitted\n"
+            + "1791640536250002,search,s1,-1,admitted\n"
+            + "1791640536250003,search,s1,1.5,denied\n";
+    try (AccessLog log = read(AccessLog.reader(), text)) {
+      assertThat(log.summary().unreadable()).isEqualTo(2);
+      assertThat(log.summary().outcomes()).containsExactly(Map.entry("admitted", 1L));
+      assertThat(log.summary().deniedToday()).isZero();
+    }
+  }
+
+  @Test
+  void aPolicyMayBeChosenAmongHundreds() throws IOException {
+    StringBuilder text = new StringBuilder("time,policy,subject,cost,outcome\n");
+    for (int policy = 0; policy < 150; policy++) {
+      text.append("1791640536250001,p%s,s1,1,admitted\n".formatted(policy));
+    }
+    try (AccessLog log = read(AccessLog.reader().policy("p149"), text.toString())) {
+      assertThat(log.summary().calls()).isEqualTo(1);
+    }
+  }
+
+  @Test
   void gzipIsDecompressedAlsoIfItIsCut() throws IOException {
     Path file = directory.resolve("a.log.gz");
-    StringBuilder text = new StringBuilder();
+    StringBuilder text = new StringBuilder("no log\n".repeat(9));
     for (int i = 0; i < 20_000; i++) {
       text.append(line(i, "10.0.%s.%s".formatted(i / 256, i % 256)));
     }
@@ -121,7 +178,11 @@ class LogReaderTest {
     Files.write(file, Arrays.copyOf(bytes, bytes.length / 2));
     try (AccessLog log = AccessLog.reader().read(file)) {
       assertThat(log.summary().calls()).isBetween(5_000L, 19_000L);
-      assertThat(log.summary().examples()).anyMatch(line -> line.contains("ends early"));
+      assertThat(log.summary().examples())
+          .hasSize(3)
+          .first()
+          .asString()
+          .startsWith("(a compressed log ends early: ");
     }
   }
 
