@@ -19,10 +19,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -300,6 +302,7 @@ public final class PlannerCommand implements Callable<Integer> {
     LogReader reader = reader();
     requireDirectory("--html", html);
     requireDirectory("--json", json);
+    requireDifferent();
     String name = logs.stream().map(Path::toString).collect(Collectors.joining(", "));
     Progress progress = new Progress(terminal, logs);
     reader.progress(progress::read);
@@ -349,6 +352,34 @@ public final class PlannerCommand implements Callable<Integer> {
       throw new IllegalArgumentException(
           "%s is '%s': use a file in a directory that exists".formatted(option, file));
     }
+  }
+
+  /** A report must not replace the log, nor a log be counted twice. */
+  private void requireDifferent() throws IOException {
+    for (int l = 0; l < logs.size(); l++) {
+      Path log = logs.get(l);
+      for (Path other : logs.subList(0, l)) {
+        if (isSame(log, other)) {
+          throw new IllegalArgumentException(
+              "The log '%s' is named twice: name it once".formatted(log));
+        }
+      }
+      for (Path report : Stream.of(html, json).filter(Objects::nonNull).toList()) {
+        if (!log.equals(LogReader.STANDARD_INPUT) && isSame(log, report)) {
+          throw new IllegalArgumentException(
+              "The report would replace the log '%s': use another file".formatted(log));
+        }
+      }
+    }
+    if (html != null && json != null && isSame(html, json)) {
+      throw new IllegalArgumentException(
+          "--html and --json are both '%s': use two files".formatted(html));
+    }
+  }
+
+  private static boolean isSame(Path one, Path other) throws IOException {
+    return one.equals(other)
+        || (Files.isRegularFile(one) && Files.exists(other) && Files.isSameFile(one, other));
   }
 
   private void write(Report report) throws IOException {

@@ -58,7 +58,11 @@ public final class RuleText {
             "The option '%s' of the rule '%s' has no value: use NAME=VALUE"
                 .formatted(words[w], text));
       }
-      options.put(words[w].substring(0, equals).trim(), words[w].substring(equals + 1).trim());
+      String option = words[w].substring(0, equals).trim();
+      if (options.put(option, words[w].substring(equals + 1).trim()) != null) {
+        throw new IllegalArgumentException(
+            "The rule '%s' has the option '%s' twice: remove one".formatted(text, option));
+      }
     }
     Rule rule = rule(text, words[0].toLowerCase(Locale.ROOT).trim(), count, time, options);
     if (!options.isEmpty()) {
@@ -93,7 +97,8 @@ public final class RuleText {
         }
         int places = (int) Math.min(Integer.MAX_VALUE, number(text, queue));
         // As in the annotation: the time that the last call in the queue waits.
-        Duration all = time.multipliedBy(places).dividedBy(Math.max(1, count)).plusNanos(999);
+        Duration one = time.compareTo(Rule.MAX_WINDOW) > 0 ? Duration.ZERO : time; // is rejected
+        Duration all = one.multipliedBy(places).dividedBy(Math.max(1, count)).plusNanos(999);
         yield LeakyBucketRule.of(
             count,
             time,

@@ -20,6 +20,8 @@ import javax.xml.XMLConstants;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -233,6 +235,9 @@ class PlannerCommandTest {
         "--rule 6/1m:leaky-bucket | The rule '6/1m:leaky-bucket' has no queue: add queue=10, or use a token-bucket",
         "--rule 6/1m:token-bucket,refill | The option 'refill' of the rule '6/1m:token-bucket,refill' has no value: use NAME=VALUE",
         "--rule 6/1d:fixed-window,zone=Mars | The rule '6/1d:fixed-window,zone=Mars' has the unknown zone 'Mars': use one such as Europe/Berlin or UTC",
+        "--rule 6/1d:fixed-window,zone=UTC,zone=GMT | The rule '6/1d:fixed-window,zone=UTC,zone=GMT' has the option 'zone' twice: remove one",
+        "--rule 6/999999999999d:leaky-bucket,queue=9999 | The rule '6-per-86399999999913600s-queue-9999' has a window of PT23999999999976H: use 1 ms to 366 days",
+        "--path /users/{id} | The path '/users/{id}' has variables: use * in their place, as in /users/*/orders",
         "--rule 6/1m --rule 6/1m | Two rules of one stack are named '6-per-60s': remove or rename one of them",
         "--ban 5/10m/1h | --ban and --counts are about rules: add --rule, such as --rule 60/1m",
         "--rule 6/1m --ban 5/10m | The ban '5/10m' cannot be read: use VIOLATIONS/WITHIN/TIME, such as 5/10m/1h",
@@ -253,6 +258,47 @@ class PlannerCommandTest {
     assertThat(run(arguments)).isEqualTo(2);
     assertThat(err.toString().trim()).isEqualTo(message);
     assertThat(out.toString()).isEmpty();
+  }
+
+  @Test
+  void aReportReplacesNoLog() throws IOException {
+    String written = Files.readString(Path.of(log));
+    String other = directory + "/./access.log";
+    for (String option : List.of("--html", "--json")) {
+      assertThat(run(log, "--rule", "3/1m", option, other)).isEqualTo(2);
+    }
+    assertThat(err.toString().lines())
+        .hasSize(2)
+        .containsOnly("The report would replace the log '%s': use another file".formatted(log));
+    assertThat(Files.readString(Path.of(log))).isEqualTo(written);
+  }
+
+  @Test
+  void filesAreNamedOnce() {
+    assertThat(run(log, directory + "/./access.log", "--rule", "3/1m")).isEqualTo(2);
+    assertThat(err.toString().trim())
+        .isEqualTo("The log '%s/./access.log' is named twice: name it once".formatted(directory));
+    String report = directory.resolve("report").toString();
+    assertThat(run(log, "--html", report, "--json", report)).isEqualTo(2);
+    assertThat(err.toString())
+        .endsWith("--html and --json are both '%s': use two files\n".formatted(report));
+  }
+
+  @Test
+  void timesOfBothKindsAreNoted() throws IOException {
+    Path exact =
+        Logs.write(directory, "exact.csv", "time,address\n2026-10-10T12:00:00.5Z,10.0.0.1\n");
+    assertThat(run(log, exact.toString(), "--rule", "3/1m")).isZero();
+    assertThat(out.toString())
+        .contains("* 250 of 251 times are full seconds, others have fractions")
+        .doesNotContain("The times of the log are full seconds.");
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void aLogThatFailsIsNamed() {
+    assertThat(run("/proc/self/mem", "--rule", "3/1m")).isEqualTo(1);
+    assertThat(err.toString()).startsWith("The log '/proc/self/mem' cannot be read: ");
   }
 
   @Test
