@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -53,6 +54,10 @@ final class RecorderFile implements Closeable {
     open =
         FileChannel.open(
             file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
+    if (!isLocked(open)) {
+      open.close();
+      throw new IOException("another instance writes to it");
+    }
     size = open.size();
     if (size == 0) {
       cut = false;
@@ -66,6 +71,20 @@ final class RecorderFile implements Closeable {
     }
     channel = open;
     return open;
+  }
+
+  /**
+   * Two instances would rename each other's files. The lock is behind what is written, so that
+   * others may read that everywhere, and ends when the channel is closed.
+   */
+  private static boolean isLocked(FileChannel open) {
+    try {
+      return open.tryLock(Long.MAX_VALUE - 1, 1, false) != null;
+    } catch (OverlappingFileLockException here) {
+      return false;
+    } catch (IOException unsupported) { // by the file system
+      return true;
+    }
   }
 
   private boolean begins() throws IOException {
@@ -105,7 +124,10 @@ final class RecorderFile implements Closeable {
 
   private void rotate() throws IOException {
     close();
-    Files.deleteIfExists(numbered(files - 1));
+    int oldest = files - 1;
+    while (Files.deleteIfExists(numbered(oldest))) { // several, of a larger number of files
+      oldest++;
+    }
     for (int number = files - 2; number >= 0; number--) {
       Path from = numbered(number);
       if (Files.exists(from)) {

@@ -121,6 +121,35 @@ class RecorderFileTest {
   }
 
   @Test
+  void fewerFilesThanBeforeAreKept() throws IOException {
+    for (int number = 1; number < 5; number++) {
+      Files.writeString(directory.resolve("calls.csv." + number), HEADER);
+    }
+    try (RecorderFile file = file(24, 2)) {
+      for (int line = 0; line < 3; line++) {
+        write(file, LINE);
+      }
+    }
+    assertThat(names()).containsExactly("calls.csv", "calls.csv.1");
+    assertThat(directory.resolve("calls.csv.1")).hasContent("a,b\n" + LINE + LINE);
+  }
+
+  @Test
+  void aFileIsOfOneInstance() throws IOException {
+    RecorderFile first = file(24, 3);
+    try (RecorderFile second = file(24, 3)) {
+      for (int line = 0; line < 3; line++) {
+        write(first, LINE);
+        assertThatThrownBy(() -> write(second, LINE)).hasMessage("another instance writes to it");
+      }
+      assertThat(directory.resolve("calls.csv.1")).hasContent("a,b\n" + LINE + LINE);
+      first.close();
+      write(second, LINE);
+    }
+    assertThat(path).hasContent("a,b\n" + LINE + LINE);
+  }
+
+  @Test
   void otherContentIsKept() throws IOException {
     Files.writeString(path, "something else");
     try (RecorderFile file = file(1_000, 3)) {
