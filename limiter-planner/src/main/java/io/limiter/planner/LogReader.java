@@ -622,7 +622,7 @@ public final class LogReader {
         unreadable++;
         count++;
         // First, since lines that are lost are more than one that cannot be read.
-        examples.add(0, "(a compressed log ends early: " + cut.getMessage() + ")");
+        examples.add(0, "(a compressed log is cut or damaged: " + cut.getMessage() + ")");
         if (examples.size() > EXAMPLES) {
           examples.remove(EXAMPLES);
         }
@@ -889,6 +889,7 @@ public final class LogReader {
         return text(named);
       }
       if (anonymousLeftOut) {
+        withoutSubject++;
         return 0;
       }
       long who = byAddress(2);

@@ -427,6 +427,10 @@ public final class PlannerCommand implements Callable<Integer> {
       double share = denyCalls == null ? DEFAULT_SHARE : share(denyCalls);
       return Optional.of(Goal.ofCalls(share).withAlgorithms(algorithms));
     }
+    if (!algorithms.equals(Goal.ALGORITHMS)) {
+      throw new IllegalArgumentException(
+          "--algorithm is about rules that are searched: remove --rule, or add --deny-calls or --deny-subjects");
+    }
     return Optional.empty();
   }
 

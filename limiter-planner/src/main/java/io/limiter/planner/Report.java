@@ -114,7 +114,7 @@ public record Report(
     }
     if (summary.deniedToday() > 0) {
       notes.add(
-          "%s calls were denied by today's limiter (%s of the selected). %s Callers repeat denied calls, so a log under a limit has calls that would not be made without it, and others under another one."
+          "Calls that today's limiter denied: %s (%s of the selected). %s Callers repeat denied calls, so a log under a limit has calls that would not be made without it, and others under another one."
               .formatted(
                   number(summary.deniedToday()),
                   percent(share(summary.deniedToday(), summary.calls() + summary.leftOut())),
@@ -286,17 +286,17 @@ public record Report(
       figures.put("Longest delay of an admitted call", time(most.longestDelay()));
     }
     if (most.neverAdmitted() > 0) {
-      figures.put("Cost more than a rule ever admits", number(most.neverAdmitted()) + " calls");
+      figures.put("Cost more than a rule ever admits", count(most.neverAdmitted(), "call"));
     }
-    figures.put("Counted", number(most.counted()) + " units");
+    figures.put("Counted", count(most.counted(), "unit"));
     figures.put(
         "Redis",
-        "%s commands, at most %s in a second; at most about %s for %s subjects at a time"
+        "%s, at most %s in a second; at most about %s for %s at a time"
             .formatted(
-                number(most.redis().commands()),
+                count(most.redis().commands(), "command"),
                 number(most.redis().peakPerSecond()),
                 bytes(most.redis().peakBytes()),
-                number(most.redis().peakSubjects())));
+                count(most.redis().peakSubjects(), "subject")));
     return figures;
   }
 

@@ -150,6 +150,14 @@ class LogReaderTest {
   }
 
   @Test
+  void whyNoCallIsLeftIsNamed() throws IOException {
+    Path file = Logs.write(directory, "a.log", line(0, "10.0.0.1") + line(1, "10.0.0.1"));
+    assertThatThrownBy(() -> AccessLog.reader().subject("user").leaveOutAnonymous(true).read(file))
+        .hasMessageEndingWith(
+            "is left to be replayed: 2 have no subject, 0 were denied by today's limiter or cost nothing");
+  }
+
+  @Test
   void aPolicyMayBeChosenAmongHundreds() throws IOException {
     StringBuilder text = new StringBuilder("time,policy,subject,cost,outcome\n");
     for (int policy = 0; policy < 150; policy++) {
@@ -182,7 +190,7 @@ class LogReaderTest {
           .hasSize(3)
           .first()
           .asString()
-          .startsWith("(a compressed log ends early: ");
+          .startsWith("(a compressed log is cut or damaged: ");
     }
   }
 

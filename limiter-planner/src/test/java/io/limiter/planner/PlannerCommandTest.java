@@ -237,6 +237,7 @@ class PlannerCommandTest {
         "--rule 6/1d:fixed-window,zone=Mars | The rule '6/1d:fixed-window,zone=Mars' has the unknown zone 'Mars': use one such as Europe/Berlin or UTC",
         "--rule 6/1d:fixed-window,zone=UTC,zone=GMT | The rule '6/1d:fixed-window,zone=UTC,zone=GMT' has the option 'zone' twice: remove one",
         "--rule 6/999999999999d:leaky-bucket,queue=9999 | The rule '6-per-86399999999913600s-queue-9999' has a window of PT23999999999976H: use 1 ms to 366 days",
+        "--rule 6/1m --algorithm fixed-window | --algorithm is about rules that are searched: remove --rule, or add --deny-calls or --deny-subjects",
         "--path /users/{id} | The path '/users/{id}' has variables: use * in their place, as in /users/*/orders",
         "--rule 6/1m --rule 6/1m | Two rules of one stack are named '6-per-60s': remove or rename one of them",
         "--ban 5/10m/1h | --ban and --counts are about rules: add --rule, such as --rule 60/1m",
@@ -282,6 +283,17 @@ class PlannerCommandTest {
     assertThat(run(log, "--html", report, "--json", report)).isEqualTo(2);
     assertThat(err.toString())
         .endsWith("--html and --json are both '%s': use two files\n".formatted(report));
+  }
+
+  @Test
+  void oneIsSingular() throws IOException {
+    Path one = Logs.write(directory, "one.log", Logs.combined(Logs.START, "10.0.0.1", "/", 429));
+    assertThat(run(one.toString(), "--rule", "1/1m")).isZero();
+    assertThat(out.toString())
+        .contains(
+            "  Counted: 1 unit\n",
+            "  Redis: 1 command, at most 1 in a second; at most about 226 bytes for 1 subject at a time\n",
+            "* Calls that today's limiter denied: 1 (100.0 % of the selected). They are replayed");
   }
 
   @Test
