@@ -501,8 +501,10 @@ final class SettingsTable {
         s -> message(last(s, 1, "/items?n=101")),
         "The request exceeds the amount that is allowed at once");
     bound(kind, "limiter.events.queue-size", 4323, "4323");
-    String recorded = Path.of(System.getProperty("java.io.tmpdir"), "limiter-tried.csv").toString();
-    bound(kind, "limiter.recorder.file", recorded, recorded);
+    String name = "limiter-tried-%s.csv".formatted(ProcessHandle.current().pid());
+    Path recorded = Path.of(System.getProperty("java.io.tmpdir"), name); // of one instance
+    recorded.toFile().deleteOnExit();
+    bound(kind, "limiter.recorder.file", recorded.toString(), recorded.toString());
     bound(kind, "limiter.recorder.files", 437, "437");
     bound(kind, "limiter.recorder.max-size", "43MB", "45088768");
     bound(kind, "limiter.recorder.share", 0.377, "0.377");

@@ -516,6 +516,15 @@ class RecorderTest {
         .hasMessageEndingWith("in a directory that exists and can be written");
   }
 
+  @Test
+  void anInstanceStartsWithAFileOfItsOwn() {
+    try (TestServer server = start()) {
+      assertThat(server.status("/recorded/costly", "X-Key", "a")).isEqualTo(200);
+      assertThat(Starts.mistake(Map.of("limiter.recorder.file", file.toString())))
+          .hasMessageContaining("another instance writes to it");
+    }
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
