@@ -120,7 +120,7 @@ final class CallRecorder implements VerdictListener, EndpointPart {
       this.file =
           new RecorderFile(
               Path.of(path).toAbsolutePath(), HEADER, settings.maxSize(), settings.files());
-      file.open();
+      open();
     } catch (IOException | InvalidPathException failure) {
       throw new ConfigurationException(
           "%s = %s: the file cannot be written (%s): set it to a new file, or one of the recorder, in a directory that exists and can be written"
@@ -130,6 +130,14 @@ final class CallRecorder implements VerdictListener, EndpointPart {
     this.thread = new Thread(this::run, "limiter-recorder");
     thread.setDaemon(true);
     thread.start();
+  }
+
+  private void open() throws IOException {
+    try {
+      file.open();
+    } catch (RecorderFile.InUseException failure) { // until the instance that this replaces stops
+      reportUnwritten(failure);
+    }
   }
 
   @Override
@@ -238,19 +246,27 @@ final class CallRecorder implements VerdictListener, EndpointPart {
       written.add(count);
     } catch (IOException failure) {
       dropped.add(count);
-      long times = failures.count();
-      if (times > 0) {
-        LOG.warn(
-            "{} = {} cannot be written, and calls are not recorded: {}. Free the disk or lower {}.max-size; the next calls are tried again. Occurrences since the last message: {}",
-            RecorderConfiguration.FILE,
-            path,
-            failure.toString(),
-            RecorderConfiguration.PREFIX,
-            times);
-      }
+      reportUnwritten(failure);
     }
     lines.setLength(0);
     count = 0;
+  }
+
+  private void reportUnwritten(IOException failure) {
+    long times = failures.count();
+    if (times > 0) {
+      LOG.warn(
+          "{} = {} cannot be written, and calls are not recorded: {}. {}; the next calls are tried again. Occurrences since the last message: {}",
+          RecorderConfiguration.FILE,
+          path,
+          failure instanceof RecorderFile.InUseException
+              ? failure.getMessage()
+              : failure.toString(),
+          failure instanceof RecorderFile.InUseException
+              ? "Or wait until it stops"
+              : "Free the disk or lower " + RecorderConfiguration.PREFIX + ".max-size",
+          times);
+    }
   }
 
   private void add(DecidedCall call) {
@@ -267,9 +283,10 @@ final class CallRecorder implements VerdictListener, EndpointPart {
       StateKey key = charges.get(c).key();
       // Rules on trial count the same subject under a key of their own.
       if (named.indexOf(named.get(c)) == c && isSampled(key)) {
+        String outcome = outcome(call, plan, named, c); // runs code of the application
         lines.append(call.micros).append(',').append(named.get(c)).append(',');
         lines.append(secret.tag(key)).append(',').append(charges.get(c).cost()).append(',');
-        lines.append(outcome(call, plan, named, c)).append('\n');
+        lines.append(outcome).append('\n');
         count++;
       }
     }
@@ -368,6 +385,13 @@ final class CallRecorder implements VerdictListener, EndpointPart {
       thread.join(CLOSE_MILLIS);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
+    }
+    if (thread.isAlive()) {
+      LOG.warn(
+          "{} = {} is too slow to write the last calls, so {} and those of one write are not recorded",
+          RecorderConfiguration.FILE,
+          path,
+          waiting.get());
     }
   }
 }

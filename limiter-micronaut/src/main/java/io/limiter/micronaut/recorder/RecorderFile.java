@@ -20,6 +20,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class RecorderFile implements Closeable {
 
+  /** Another instance writes to it, such as the one that this replaces. */
+  static final class InUseException extends IOException {
+    private static final long serialVersionUID = 1;
+
+    InUseException() {
+      super("another instance writes to it; give each a file of its own");
+    }
+  }
+
   private final Path file;
   private final String header;
   private final long maxSize;
@@ -56,7 +65,7 @@ final class RecorderFile implements Closeable {
             file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
     if (!isLocked(open)) {
       open.close();
-      throw new IOException("another instance writes to it");
+      throw new InUseException();
     }
     size = open.size();
     if (size == 0) {

@@ -517,11 +517,28 @@ class RecorderTest {
   }
 
   @Test
-  void anInstanceStartsWithAFileOfItsOwn() {
-    try (TestServer server = start()) {
-      assertThat(server.status("/recorded/costly", "X-Key", "a")).isEqualTo(200);
-      assertThat(Starts.mistake(Map.of("limiter.recorder.file", file.toString())))
-          .hasMessageContaining("another instance writes to it");
+  void anInstanceWaitsForTheFileOfTheOneThatItReplaces() throws Exception {
+    try (RecordedLog log = RecordedLog.of(RECORDER);
+        TestServer next = startBehindAnother(log)) {
+      assertThat(next.status("/recorded/costly", "X-Key", "c")).isEqualTo(200);
+      await()
+          .atMost(PATIENCE)
+          .untilAsserted(() -> assertThat(function(next, "limiter.recorder.lines")).isEqualTo(1));
+    }
+    assertThat(lines()).hasSize(2);
+  }
+
+  /** The first one stops when the second one has started. */
+  private TestServer startBehindAnother(RecordedLog log) {
+    try (TestServer first = start()) {
+      assertThat(first.status("/recorded/costly", "X-Key", "a")).isEqualTo(200);
+      TestServer next = start();
+      assertThat(log.messages()).anyMatch(text -> text.contains("another instance writes to it"));
+      assertThat(next.status("/recorded/costly", "X-Key", "b")).isEqualTo(200);
+      await()
+          .atMost(PATIENCE)
+          .untilAsserted(() -> assertThat(function(next, "limiter.recorder.dropped")).isEqualTo(1));
+      return next;
     }
   }
 
