@@ -17,8 +17,9 @@ import java.util.function.LongSupplier;
  *       figure is the 90th percentile of calls that began within it. A call that was rejected has
  *       no latency, and calls that began under a higher limit are no evidence about this one.
  *   <li><b>While the limit binds</b>, it grows by a quarter if the figure is up to 1.3 baselines;
- *       it stays up to 1.6; above that, twice in succession, it shrinks in proportion, by half at
- *       most. There is no further term, so a queue never raises the limit.
+ *       it stays up to 1.6; above that, twice in succession, it shrinks in proportion, by 3/10 at
+ *       least, so that the throughput can show whether that was right, and by half at most. There
+ *       is no further term, so a queue never raises the limit.
  *   <li><b>While it does not bind</b>, it approaches five times what is in flight at most, or its
  *       initial value; the baseline follows the figures, quickly down and slowly up. Neither rises
  *       with a figure above 1.6 baselines; twice in succession, the limit becomes 7/10 of what is
@@ -353,7 +354,7 @@ public final class AdaptiveLimit implements InFlightLimit {
     } else if (ownRatio > SHRINKS_ABOVE && ownLast > SHRINKS_ABOVE) {
       // That of a dependency that is getting slow falls by itself.
       experiment(
-          exact * Math.max(LEAST_SHRINK, SHRINKS_TO / ownRatio),
+          exact * Math.max(LEAST_SHRINK, Math.min(PROBE, SHRINKS_TO / ownRatio)),
           Math.min(throughput, lastThroughput),
           false);
     }
@@ -362,8 +363,8 @@ public final class AdaptiveLimit implements InFlightLimit {
       experiment(probedUp ? exact / PROBE : exact * PROBE, throughput, true);
     } else if (limitBefore == 0 && --windowsToProbe <= 0) {
       experiment(exact * PROBE, throughput, true);
-      if (limitBefore == 0 && ratio > SHRINKS_ABOVE) {
-        experiment(exact / PROBE, throughput, true); // at the lowest limit, by a wrong baseline
+      if (limitBefore == 0) {
+        experiment(Math.ceil(exact / PROBE), throughput, true); // no limit is lower
       }
     }
   }
@@ -403,9 +404,10 @@ public final class AdaptiveLimit implements InFlightLimit {
       exact = bounded < QUEUES_BELOW ? Math.min(exact, from) : Math.max(exact, from);
       return true;
     }
-    elasticity += 0.6 * (bounded - elasticity);
+    boolean isUp = exact > from; // from the lowest limit, where nothing else shows an error
+    elasticity += (isUp ? 1 : 0.6) * (bounded - elasticity);
     isKnown |= elasticity >= QUEUES_BELOW;
-    probePause = Math.min(LAST_PROBE, 2 * probePause);
+    probePause = isUp ? FIRST_PROBE : Math.min(LAST_PROBE, 2 * probePause);
     if (elasticity > SERVES_ABOVE) {
       raise(now);
       exact = from;

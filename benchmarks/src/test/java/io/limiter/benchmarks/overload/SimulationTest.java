@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.stream.DoubleStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -82,6 +83,35 @@ class SimulationTest {
     List<Integer> after = outcome.goods().subList(90, 120);
     assertThat(after.stream().mapToInt(Integer::intValue).average().orElseThrow())
         .isGreaterThan(0.95 * 800);
+  }
+
+  /** The latency of the work alone is then about where the limit shrinks. */
+  @ParameterizedTest
+  @CsvSource({"1600, 60, 1", "780, 120, 10", "960, 120, 3", "400, 120, 3"})
+  void aDependencyThatRemainsSlowerIsUsed(double load, int slowUntil, double slowBefore) {
+    for (double factor : List.of(1.5, 1.6, 2.0)) {
+      Setting setting =
+          Setting.of(load)
+              .withSlow(at -> at < 60 ? 1 : at < slowUntil ? slowBefore : factor)
+              .withTime(slowUntil + 30, 150);
+      double offered = Math.min(load, setting.capacity() / factor);
+      assertThat(adaptive(setting).goodput() * setting.capacity())
+          .as("%s times as slow", factor)
+          .isGreaterThan(0.9 * offered);
+    }
+  }
+
+  @Test
+  void aDependencyThatBecomesSlowerAndFasterByStepsIsUsed() {
+    double[] slow = {1, 2, 4, 8, 4, 2, 1};
+    Outcome outcome =
+        adaptive(Setting.of(960).withSlow(at -> slow[(int) at / 30 % 7]).withTime(0, 209));
+    for (int step : new int[] {0, 1, 6}) { // in others many calls take too long to be good
+      List<Integer> goods = outcome.goods().subList(step * 30 + 15, step * 30 + 29);
+      assertThat(goods.stream().mapToInt(Integer::intValue).average().orElseThrow())
+          .as("%s times as slow", slow[step])
+          .isGreaterThan(0.85 * 800 / slow[step]);
+    }
   }
 
   @Test
