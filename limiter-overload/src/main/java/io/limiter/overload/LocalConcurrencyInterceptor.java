@@ -12,8 +12,8 @@ import io.micronaut.aop.InterceptedMethod;
 import io.micronaut.aop.InterceptorBean;
 import io.micronaut.aop.MethodInterceptor;
 import io.micronaut.aop.MethodInvocationContext;
+import io.micronaut.context.ApplicationContext;
 import io.micronaut.context.BeanProvider;
-import io.micronaut.context.env.Environment;
 import io.micronaut.context.env.PropertySource.PropertyConvention;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
@@ -23,6 +23,7 @@ import io.micronaut.core.convert.ConversionService;
 import io.micronaut.core.naming.NameUtils;
 import io.micronaut.inject.BeanDefinition;
 import io.micronaut.inject.ExecutableMethod;
+import io.micronaut.inject.qualifiers.Qualifiers;
 import jakarta.inject.Singleton;
 import java.util.List;
 import java.util.Optional;
@@ -78,13 +79,13 @@ final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Obj
     private static final Logger LOG = LoggerFactory.getLogger(Names.class);
 
     private final BeanProvider<OverloadLimiters> limiters;
-    private final Environment environment;
+    private final ApplicationContext beans;
     private final List<Local> written;
     private final Set<String> found = new ConcurrentSkipListSet<>();
 
-    Names(BeanProvider<OverloadLimiters> limiters, Environment environment, List<Local> written) {
+    Names(BeanProvider<OverloadLimiters> limiters, ApplicationContext beans, List<Local> written) {
       this.limiters = limiters;
-      this.environment = environment;
+      this.beans = beans;
       this.written = written;
     }
 
@@ -107,7 +108,9 @@ final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Obj
     @Override
     public void onApplicationEvent(StartupEvent started) {
       for (Local local : written) {
-        if (!found.contains(local.name()) && !mayBeOfVariable(local.name())) {
+        if (!found.contains(local.name())
+            && !mayBeOfVariable(local.name())
+            && !isOfFactory(local.name())) {
           LOG.warn(
               "{}.{} has no effect: no method has @LocalConcurrency(\"{}\"); those of this service are {}",
               Local.PREFIX,
@@ -118,10 +121,17 @@ final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Obj
       }
     }
 
+    /** Micronaut intercepts what such a method of a factory makes, but processes none of it. */
+    private boolean isOfFactory(String name) {
+      return beans.getBeanDefinitions(Qualifiers.byStereotype(LocalConcurrency.class)).stream()
+          .anyMatch(
+              bean -> bean.stringValue(LocalConcurrency.class).filter(name::equals).isPresent());
+    }
+
     /** Micronaut reads several names from one variable, by each place of its hyphens. */
     private boolean mayBeOfVariable(String name) {
       String variable = NameUtils.environmentName(Local.PREFIX + '.' + name) + '_';
-      return environment.getPropertySources().stream()
+      return beans.getEnvironment().getPropertySources().stream()
           .filter(source -> source.getConvention() == PropertyConvention.ENVIRONMENT_VARIABLE)
           .anyMatch(
               source -> {

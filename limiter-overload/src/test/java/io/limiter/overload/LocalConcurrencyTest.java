@@ -9,6 +9,7 @@ import io.limiter.core.testing.RecordedLog;
 import io.limiter.overload.OverloadConfiguration.Local;
 import io.limiter.overload.OverloadEvent.OverloadBegan;
 import io.micronaut.context.ApplicationContext;
+import io.micronaut.context.annotation.Factory;
 import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.env.PropertySource;
 import io.micronaut.context.env.PropertySource.Origin;
@@ -31,6 +32,25 @@ import reactor.core.publisher.Sinks;
 class LocalConcurrencyTest {
 
   private static final String SPEC = "LocalConcurrencyTest";
+
+  /** A bean whose class has no annotation; that of the method that makes it holds. */
+  static class Made {
+
+    String quick() {
+      return "quick";
+    }
+  }
+
+  @Factory
+  @Requires(property = "spec.name", value = SPEC)
+  static class Makes {
+
+    @Singleton
+    @LocalConcurrency("made")
+    Made made() {
+      return new Made();
+    }
+  }
 
   @Singleton
   @Requires(property = "spec.name", value = SPEC)
@@ -263,6 +283,8 @@ class LocalConcurrencyTest {
                         "limiter.overload.local.inventry.max",
                         10,
                         "limiter.overload.local.other.max",
+                        10,
+                        "limiter.overload.local.made.max",
                         10))
                 .propertySources(
                     PropertySource.of(
