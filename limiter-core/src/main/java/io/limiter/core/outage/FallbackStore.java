@@ -6,6 +6,7 @@ import io.limiter.core.Fallback;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
+import io.limiter.core.Reservation;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
@@ -261,7 +262,21 @@ public final class FallbackStore extends DelegatingStore {
           case ALLOW -> Verdict.of(policy, Outcome.ALLOWED).build();
           case DENY -> Verdict.of(policy, Outcome.UNAVAILABLE).build();
         };
+    if (!verdict.allowed() && mode == Mode.ACQUIRE) {
+      why.late().ifPresent(late -> late.thenAccept(FallbackStore::release));
+    }
     return verdict.fromFallback(why);
+  }
+
+  /**
+   * The store has taken the guard of a call that the fallback has denied: nothing was submitted. A
+   * failure is repeated once, since the caller has no reservation that it could release.
+   */
+  private static void release(@Nullable Verdict found) {
+    if (found != null) {
+      Reservation taken = found.reservation();
+      var unused = taken.release().exceptionallyCompose(failure -> taken.release());
+    }
   }
 
   private Verdict decideLocally(ContinuedCall call, Mode mode, StoreException why) {

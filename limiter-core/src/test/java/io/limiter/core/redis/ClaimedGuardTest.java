@@ -11,6 +11,7 @@ import io.lettuce.core.codec.ByteArrayCodec;
 import io.limiter.core.Charge;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
+import io.limiter.core.Fallback;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
 import io.limiter.core.Outcome;
@@ -21,6 +22,7 @@ import io.limiter.core.StoreException;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
+import io.limiter.core.outage.FallbackCounts;
 import io.limiter.core.outage.FallbackStore;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.rule.RuleStack;
@@ -232,6 +234,29 @@ class ClaimedGuardTest {
 
       join(taken.release());
       assertThat(order(store, GUARD).allowed()).isTrue();
+    }
+  }
+
+  /** Its method is not entered, so the client has to be able to repeat it. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void isFreeWhereRedisHasTakenItForACallThatTheFallbackHasDenied(boolean claimed) {
+    RuleStack guard = claimed ? GUARD : PLAIN;
+    RedisSettings hasty = new RedisSettings(settings.prefix(), Duration.ofMillis(200));
+    try (FaultProxy proxy = new FaultProxy(new InetSocketAddress(uri.getHost(), uri.getPort()));
+        LimitStore fallback =
+            new FallbackStore(
+                storeOver(proxy, hasty),
+                new MemoryStore(),
+                policy -> Fallback.DENY,
+                new FallbackCounts())) {
+      proxy.delay(Duration.ofSeconds(2));
+      assertThat(join(fallback.decide(order(guard), Mode.ACQUIRE)).outcome())
+          .isEqualTo(Outcome.UNAVAILABLE);
+      await().atMost(Duration.ofSeconds(10)).until(() -> redis.sync().exists(key()) == 1);
+      proxy.pass();
+      await().atMost(Duration.ofSeconds(10)).until(() -> redis.sync().exists(key()) == 0);
+      assertThat(order(store, guard).allowed()).isTrue();
     }
   }
 

@@ -73,7 +73,10 @@ final class GuardedSubmissions implements CallPart {
           !guard.stack().claim().isZero()
               && verdict.allowed() // else the method has a parameter for the verdict
               && verdict.duplicate().filter(rule -> !rule.violated()).isPresent();
-      this.claim = claimed ? new ClaimRenewal(timer, guard, reservation) : null;
+      this.claim =
+          claimed
+              ? new ClaimRenewal(timer, guard.stack().claim(), guard.time(), reservation)
+              : null;
       if (claim != null) {
         claim.schedule();
       }
@@ -139,7 +142,7 @@ final class GuardedSubmissions implements CallPart {
    * Renews a guard that is taken for its claim: while its method runs, and until the store has that
    * it is kept for the rest of its time, which began with the call.
    */
-  private static final class ClaimRenewal extends Renewal {
+  static final class ClaimRenewal extends Renewal {
 
     private static final LogThrottle LOST = new LogThrottle();
 
@@ -150,10 +153,10 @@ final class GuardedSubmissions implements CallPart {
     private final long untilNanos; // the System.nanoTime() at which its time is over
     private volatile boolean ended; // the method has
 
-    ClaimRenewal(LimiterTimer timer, DuplicateGuard guard, Reservation reservation) {
-      super(timer, guard.stack().claim(), longer(guard.time(), LONGEST_RUN), () -> {});
+    ClaimRenewal(LimiterTimer timer, Duration claim, Duration time, Reservation reservation) {
+      super(timer, claim, longer(time, LONGEST_RUN), () -> {});
       this.reservation = reservation;
-      this.untilNanos = System.nanoTime() + guard.time().toNanos();
+      this.untilNanos = System.nanoTime() + time.toNanos();
     }
 
     private static Duration longer(Duration one, Duration other) {
@@ -164,12 +167,19 @@ final class GuardedSubmissions implements CallPart {
       return Duration.ofNanos(untilNanos - System.nanoTime());
     }
 
-    /** A renewal after the end writes the end, which decides whether it is lost. */
+    /**
+     * A renewal after the end writes the end, unless that frees the guard. The end decides whether
+     * it is lost: it may have freed it while a renewal was under way.
+     */
     @Override
     CompletionStage<Boolean> extend(Duration longer) {
-      return ended
-          ? reservation.hold(rest(), true).thenApply(units -> true)
-          : reservation.hold(longer, false).thenApply(units -> units > 0);
+      if (!ended) {
+        return reservation.hold(longer, false).thenApply(units -> units > 0 || ended);
+      }
+      Duration rest = rest();
+      return rest.isNegative()
+          ? CompletableFuture.completedFuture(true)
+          : reservation.hold(rest, true).thenApply(units -> true);
     }
 
     /** It was not taken any more when it was renewed or when its method ended. */

@@ -4,9 +4,13 @@ package io.limiter.micronaut.call;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.limiter.core.Reservation;
+import io.limiter.core.testing.RecordedLog;
+import io.limiter.micronaut.call.GuardedSubmissions.ClaimRenewal;
 import io.limiter.micronaut.call.GuardedSubmissions.WrittenEnd;
 import io.limiter.micronaut.thread.LimiterTimer;
 import io.micronaut.context.ApplicationContext;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -16,6 +20,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** When a submission that is taken for three seconds is renewed, and how its end is written. */
 class RenewalTest {
@@ -101,6 +107,30 @@ class RenewalTest {
     assertThat(held.end()).isFalse();
   }
 
+  /** Its time is over, so the end frees it, whichever command the store executes first. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aClaimThatItsEndHasFreedIsNotReportedAsLost(boolean endFirst) throws Exception {
+    Reservation guard =
+        (Reservation)
+            Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {Reservation.class},
+                (proxy, hold, arguments) -> sent());
+    LimiterTimer timer = context.getBean(LimiterTimer.class);
+    ClaimRenewal claim = new ClaimRenewal(timer, CLAIM, Duration.ofMillis(1), guard);
+    try (RecordedLog log = RecordedLog.of(GuardedSubmissions.class)) {
+      claim.schedule();
+      CompletableFuture<Long> renewal = write();
+      timer.schedule(() -> {}, 0).get(); // its thread waits for the reply from now on
+      CompletionStage<Long> end = claim.keep();
+      (endFirst ? write() : renewal).complete(endFirst ? 1L : 0L);
+      (endFirst ? renewal : write()).complete(endFirst ? 0L : 1L);
+      assertThat(end).isCompletedWithValue(1L);
+      assertThat(log.messages()).isEmpty();
+    }
+  }
+
   private final AtomicInteger pending = new AtomicInteger();
   private final AtomicInteger over = new AtomicInteger();
   private final BlockingQueue<CompletableFuture<Long>> writes = new LinkedBlockingQueue<>();
@@ -109,14 +139,16 @@ class RenewalTest {
     return new WrittenEnd(
         context.getBean(LimiterTimer.class),
         pending,
-        () -> {
-          CompletableFuture<Long> write = new CompletableFuture<>();
-          writes.add(write);
-          return write;
-        },
+        this::sent,
         within,
         "lost",
         over::incrementAndGet);
+  }
+
+  private CompletionStage<Long> sent() {
+    CompletableFuture<Long> write = new CompletableFuture<>();
+    writes.add(write);
+    return write;
   }
 
   private CompletableFuture<Long> write() throws InterruptedException {
