@@ -94,15 +94,11 @@ class PagePicturesTest {
   }
 
   @Test
-  void duplicatesAndBans() throws IOException {
+  void duplicates() throws IOException {
     String orders = ".card[data-endpoint='orders']";
     browser.click(orders + " button[data-action='twice']");
     settled(orders, "duplicate");
     both(orders, "duplicate");
-    String search = ".card[data-endpoint='search']";
-    burst(search);
-    settled(search, "banned");
-    both(search, "banned");
   }
 
   @Test

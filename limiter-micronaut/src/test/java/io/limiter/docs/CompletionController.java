@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.docs;
 
-import static java.util.stream.Collectors.toMap;
-
-import io.limiter.core.LimitRequest;
 import io.limiter.core.Limiter;
-import io.limiter.core.Usage;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.micronaut.annotation.FixedWindow;
@@ -18,7 +14,6 @@ import io.micronaut.http.MutableHttpResponse;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Header;
-import java.util.Map;
 import java.util.concurrent.CompletionStage;
 
 /** A quota, and the routes that show what is left of it. */
@@ -60,13 +55,5 @@ class CompletionController {
   private HttpResponse<?> withFields(Verdict verdict, MutableHttpResponse<?> response) {
     fields.write(verdict, response); // the bean RateLimitFields
     return response;
-  }
-
-  @Get("/left")
-  CompletionStage<Map<String, Long>> left(@Header("X-Api-Key") String key) {
-    LimitRequest customer = policies.get("completions").forHeader("X-Api-Key", key);
-    return limiter
-        .usage(customer)
-        .thenApply(rules -> rules.stream().collect(toMap(rule -> rule.rule().name(), Usage::left)));
   }
 }

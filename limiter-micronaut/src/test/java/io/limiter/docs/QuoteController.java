@@ -6,20 +6,9 @@ import io.limiter.micronaut.annotation.FixedWindow;
 import io.limiter.micronaut.annotation.RateRule;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
-import java.util.concurrent.TimeUnit;
 
 @Controller
 class QuoteController {
-
-  @Get("/quotes")
-  @RateRule(
-      count = 1_000,
-      time = 1,
-      timeUnit = TimeUnit.DAYS,
-      fixedWindow = @FixedWindow(zone = "Europe/Berlin"))
-  String quotes() {
-    return "quotes";
-  }
 
   @Get("/translations")
   @RateRule(

@@ -2,10 +2,7 @@
 package io.limiter.docs;
 
 import io.limiter.core.FadingCounter;
-import io.limiter.core.LimitRequest;
-import io.limiter.core.Limiter;
 import io.limiter.core.Policy;
-import io.limiter.core.Subject;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CalendarPeriod;
@@ -18,8 +15,6 @@ import io.limiter.core.rule.TokenBucketRule;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.util.List;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 
 /** What the pages show of rules without annotations. */
 final class RulesFromCode {
@@ -43,24 +38,10 @@ final class RulesFromCode {
         Policy.of("chat", CustomRule.of(new FadingCounter(), 10, Duration.ofSeconds(10), 2.0));
   }
 
-  static void waits(
-      Limiter limiter, LimitRequest export, ScheduledExecutorService timer, Runnable work) {
-    limiter
-        .acquire(export)
-        .thenAccept(
-            verdict -> {
-              if (verdict.allowed()) {
-                timer.schedule(work, verdict.delay().toNanos(), TimeUnit.NANOSECONDS);
-              }
-            });
-  }
-
-  static void lift(Limiter limiter, String address) {
+  static void bans() {
     BanRule ban =
         BanRule.of(5, Duration.ofMinutes(1), Duration.ofMinutes(15)).growing(2, Duration.ofDays(1));
     Policy signIn =
         Policy.of("sign-in", SlidingWindowLogRule.of(3, Duration.ofMinutes(1))).withBan(ban);
-
-    limiter.reset(LimitRequest.of(signIn, new Subject("ip", address)));
   }
 }
