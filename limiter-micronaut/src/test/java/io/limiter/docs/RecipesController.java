@@ -53,13 +53,6 @@ class RecipesController {
     return HttpResponse.accepted();
   }
 
-  @Post("/tips")
-  @RateRule(count = 5, time = 1)
-  @RateRule(count = 200, time = 1, limitType = LimitType.GLOBAL, name = "everyone")
-  HttpResponse<?> tip() {
-    return HttpResponse.accepted();
-  }
-
   @Post(value = "/uploads", consumes = MediaType.ALL)
   @RateLimiter(
       cost = "#{length / 1024 + 1}",
