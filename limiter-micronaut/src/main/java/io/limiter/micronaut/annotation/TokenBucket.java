@@ -19,9 +19,7 @@ import java.lang.annotation.Target;
 @Target({}) // only within a @RateRule
 public @interface TokenBucket {
 
-  /**
-   * Tokens that are added in each interval: 1 to 999,999,999,999,999. By default the rule's count.
-   */
+  /** Tokens that are added in each interval: 1 to the count of the rule, which is the default. */
   long refill() default 0;
 
   /**
