@@ -140,6 +140,18 @@ final class ContinuedCall {
     }
   }
 
+  /** A verdict of the store by which this instance also learns how long a claimed guard is held. */
+  Verdict withHeldGuard(Verdict verdict) {
+    int guard = request.charges().size();
+    LastSeen subject = guard < subjects.length ? subjects[guard] : null;
+    return subject == null
+            || request.charge(guard).stack().claim().isZero()
+            || !verdict.allowed()
+            || verdict.reservation() == Reservation.NOTHING
+        ? verdict
+        : verdict.withReservation(new HeldGuard(verdict.reservation(), subject, nanos));
+  }
+
   /**
    * Lets the fallback decide, starting from what is known.
    *
@@ -197,6 +209,55 @@ final class ContinuedCall {
 
   private static long used(RuleVerdict rule) {
     return rule.rule().capacity() - rule.remaining();
+  }
+
+  /**
+   * The reservation of a call whose guard the store has taken for its claim. A method may outlast
+   * the time of its guard, so the first verdict does not state how long the guard is held.
+   */
+  private record HeldGuard(Reservation taken, LastSeen guard, LongSupplier nanos)
+      implements Reservation {
+
+    @Override
+    public CompletionStage<Long> refund() {
+      return taken.refund();
+    }
+
+    @Override
+    public CompletionStage<Long> release() {
+      return learned(taken.release(), Duration.ZERO, true);
+    }
+
+    @Override
+    public CompletionStage<Long> hold(Duration time, boolean ended) {
+      return learned(taken.hold(time, ended), time, ended);
+    }
+
+    private CompletionStage<Long> learned(
+        CompletionStage<Long> done, Duration time, boolean exactly) {
+      return done.thenApply(
+          units -> {
+            if (units > 0) {
+              guard.held(time, exactly, nanos.getAsLong());
+            }
+            return units;
+          });
+    }
+
+    @Override
+    public CompletionStage<Long> settle(Completion completion) {
+      return taken.settle(completion);
+    }
+
+    @Override
+    public CompletionStage<Long> renewPermits() {
+      return taken.renewPermits();
+    }
+
+    @Override
+    public Optional<Duration> permitDuration() {
+      return taken.permitDuration();
+    }
   }
 
   /**

@@ -182,7 +182,7 @@ public final class FallbackStore extends DelegatingStore {
             logEnd();
           }
           call.answered(verdict);
-          return verdict;
+          return mode == Mode.ACQUIRE && verdict != null ? call.withHeldGuard(verdict) : verdict;
         });
   }
 

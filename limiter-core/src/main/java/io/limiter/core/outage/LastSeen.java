@@ -207,6 +207,22 @@ final class LastSeen {
     return before.forSubject(LocalDate.EPOCH).equals(now.forSubject(LocalDate.EPOCH));
   }
 
+  /**
+   * Records how long the store keeps a duplicate guard from now on.
+   *
+   * @param exactly whether it is not kept for longer either; zero or less frees it
+   */
+  synchronized void held(Duration time, boolean exactly, long nowNanos) {
+    if (stack == null) {
+      return; // forgotten meanwhile, as by a reset
+    }
+    long known = numbers[3] - (nowNanos - answeredNanos) / 1_000;
+    long micros = Math.max(exactly ? 0 : known, MICROSECONDS.convert(time));
+    numbers = new long[] {micros > 0 ? 0 : 1, 1, micros, micros};
+    answeredNanos = nowNanos;
+    news = true;
+  }
+
   /** Discards this knowledge if none of it matters any more; returns whether it did. */
   synchronized boolean forgetIfExpired(long nowNanos) {
     long longest = bannedMicros;

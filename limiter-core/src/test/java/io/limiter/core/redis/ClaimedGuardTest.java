@@ -237,6 +237,45 @@ class ClaimedGuardTest {
     }
   }
 
+  /** So a blink of Redis admits no repetition beside the method. */
+  @Test
+  void theFallbackKnowsThatItIsHeldBeyondItsWindow() {
+    Duration window = Duration.ofSeconds(4);
+    RuleStack guard =
+        RuleStack.of(List.of(SlidingWindowLogRule.of(1, window))).withClaim(window.minusMillis(1));
+    RedisSettings hasty = new RedisSettings(settings.prefix(), Duration.ofMillis(200));
+    try (FaultProxy proxy = new FaultProxy(new InetSocketAddress(uri.getHost(), uri.getPort()));
+        LimitStore fallback = new FallbackStore(storeOver(proxy, hasty), new MemoryStore())) {
+      Verdict admitted = join(fallback.decide(order(guard), Mode.ACQUIRE));
+      assertThat(admitted.decidedBy()).isEqualTo(DecidedBy.STORE);
+      Reservation taken = admitted.reservation();
+      await()
+          .during(window)
+          .atMost(Duration.ofSeconds(30))
+          .until(() -> join(taken.hold(guard.claim(), false)) == 1);
+      proxy.blackHole();
+      Verdict meanwhile = join(fallback.decide(order(guard), Mode.ACQUIRE));
+      assertThat(meanwhile.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
+      assertThat(meanwhile.outcome()).isEqualTo(Outcome.DUPLICATE);
+    }
+  }
+
+  /** Once it has ended, the fallback admits the next one. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void theFallbackKnowsThatItIsFree(boolean released) {
+    RedisSettings hasty = new RedisSettings(settings.prefix(), Duration.ofMillis(200));
+    try (FaultProxy proxy = new FaultProxy(new InetSocketAddress(uri.getHost(), uri.getPort()));
+        LimitStore fallback = new FallbackStore(storeOver(proxy, hasty), new MemoryStore())) {
+      Reservation taken = join(fallback.decide(order(GUARD), Mode.ACQUIRE)).reservation();
+      assertThat(join(released ? taken.release() : taken.hold(Duration.ZERO, true))).isEqualTo(1);
+      proxy.blackHole();
+      Verdict next = join(fallback.decide(order(GUARD), Mode.ACQUIRE));
+      assertThat(next.decidedBy()).isEqualTo(DecidedBy.FALLBACK);
+      assertThat(next.allowed()).isTrue();
+    }
+  }
+
   /** Its method is not entered, so the client has to be able to repeat it. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
