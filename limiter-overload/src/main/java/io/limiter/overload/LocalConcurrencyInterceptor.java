@@ -107,10 +107,11 @@ final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Obj
     /** No mistake for sure: the bean with this name may need what this environment has not. */
     @Override
     public void onApplicationEvent(StartupEvent started) {
+      if (!written.isEmpty()) {
+        addThoseOfFactories();
+      }
       for (Local local : written) {
-        if (!found.contains(local.name())
-            && !mayBeOfVariable(local.name())
-            && !isOfFactory(local.name())) {
+        if (!found.contains(local.name()) && !mayBeOfVariable(local.name())) {
           LOG.warn(
               "{}.{} has no effect: no method has @LocalConcurrency(\"{}\"); those of this service are {}",
               Local.PREFIX,
@@ -121,11 +122,11 @@ final class LocalConcurrencyInterceptor implements MethodInterceptor<Object, Obj
       }
     }
 
-    /** Micronaut intercepts what such a method of a factory makes, but processes none of it. */
-    private boolean isOfFactory(String name) {
-      return beans.getBeanDefinitions(Qualifiers.byStereotype(LocalConcurrency.class)).stream()
-          .anyMatch(
-              bean -> bean.stringValue(LocalConcurrency.class).filter(name::equals).isPresent());
+    /** Micronaut 4 intercepts what such a method of a factory makes, but processes none of it. */
+    private void addThoseOfFactories() {
+      beans
+          .getBeanDefinitions(Qualifiers.byStereotype(LocalConcurrency.class))
+          .forEach(bean -> bean.stringValue(LocalConcurrency.class).ifPresent(found::add));
     }
 
     /** Micronaut reads several names from one variable, by each place of its hyphens. */

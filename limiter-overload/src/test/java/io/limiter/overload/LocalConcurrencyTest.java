@@ -296,7 +296,7 @@ class LocalConcurrencyTest {
       assertThat(context.getBeansOfType(Local.class)).hasSizeGreaterThan(2);
       assertThat(log.messages())
           .containsExactly(
-              "limiter.overload.local.inventry has no effect: no method has @LocalConcurrency(\"inventry\"); those of this service are inventory, other");
+              "limiter.overload.local.inventry has no effect: no method has @LocalConcurrency(\"inventry\"); those of this service are inventory, made, other");
     }
   }
 }
