@@ -199,6 +199,11 @@ class ClaimedGuardTest {
     assertThat(life()).as("its key decides").isBetween(DAY.minusMinutes(1), DAY.minusSeconds(10));
   }
 
+  /** A deadline that a busy machine meets, and shorter than the claims. */
+  private RedisSettings patient() {
+    return new RedisSettings(settings.prefix(), Duration.ofSeconds(2));
+  }
+
   private static LimitStore storeOver(FaultProxy proxy, RedisSettings settings) {
     SharedConnection source = SharedConnection.open(RedisURI.create(proxy.uri()), settings);
     join(source.firstAttempt());
@@ -243,9 +248,8 @@ class ClaimedGuardTest {
     Duration window = Duration.ofSeconds(4);
     RuleStack guard =
         RuleStack.of(List.of(SlidingWindowLogRule.of(1, window))).withClaim(window.minusMillis(1));
-    RedisSettings hasty = new RedisSettings(settings.prefix(), Duration.ofMillis(200));
     try (FaultProxy proxy = new FaultProxy(new InetSocketAddress(uri.getHost(), uri.getPort()));
-        LimitStore fallback = new FallbackStore(storeOver(proxy, hasty), new MemoryStore())) {
+        LimitStore fallback = new FallbackStore(storeOver(proxy, patient()), new MemoryStore())) {
       Verdict admitted = join(fallback.decide(order(guard), Mode.ACQUIRE));
       assertThat(admitted.decidedBy()).isEqualTo(DecidedBy.STORE);
       Reservation taken = admitted.reservation();
@@ -264,9 +268,8 @@ class ClaimedGuardTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void theFallbackKnowsThatItIsFree(boolean released) {
-    RedisSettings hasty = new RedisSettings(settings.prefix(), Duration.ofMillis(200));
     try (FaultProxy proxy = new FaultProxy(new InetSocketAddress(uri.getHost(), uri.getPort()));
-        LimitStore fallback = new FallbackStore(storeOver(proxy, hasty), new MemoryStore())) {
+        LimitStore fallback = new FallbackStore(storeOver(proxy, patient()), new MemoryStore())) {
       Reservation taken = join(fallback.decide(order(GUARD), Mode.ACQUIRE)).reservation();
       assertThat(join(released ? taken.release() : taken.hold(Duration.ZERO, true))).isEqualTo(1);
       proxy.blackHole();
