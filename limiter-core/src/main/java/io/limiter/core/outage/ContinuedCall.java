@@ -225,23 +225,30 @@ final class ContinuedCall {
 
     @Override
     public CompletionStage<Long> release() {
-      return learned(taken.release(), Duration.ZERO, true);
+      return taken
+          .release()
+          .thenApply(
+              units -> {
+                if (units > 0) {
+                  guard.held(Duration.ZERO, true, nanos.getAsLong());
+                }
+                return units;
+              });
     }
 
+    /** The method runs here, so the guard is held here, also while the store does not answer. */
     @Override
     public CompletionStage<Long> hold(Duration time, boolean ended) {
-      return learned(taken.hold(time, ended), time, ended);
-    }
-
-    private CompletionStage<Long> learned(
-        CompletionStage<Long> done, Duration time, boolean exactly) {
-      return done.thenApply(
-          units -> {
-            if (units > 0) {
-              guard.held(time, exactly, nanos.getAsLong());
-            }
-            return units;
-          });
+      guard.sent(1);
+      return taken
+          .hold(time, ended)
+          .whenComplete(
+              (units, failure) -> {
+                guard.answered(1);
+                if (failure != null || units > 0) {
+                  guard.held(time, ended && failure == null, nanos.getAsLong());
+                }
+              });
     }
 
     @Override

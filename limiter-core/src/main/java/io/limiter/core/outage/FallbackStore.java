@@ -298,7 +298,7 @@ public final class FallbackStore extends DelegatingStore {
                     found -> {
                       call.learn(found);
                       if (taken != null && found.allowed()) {
-                        taken.takenByTheStore(found.reservation());
+                        taken.takenByTheStore(call.withHeldGuard(found).reservation());
                       }
                     }));
     return taken == null ? verdict : verdict.withReservation(taken);

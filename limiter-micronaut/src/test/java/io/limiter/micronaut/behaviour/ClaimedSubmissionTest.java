@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.sync.RedisCommands;
+import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.core.testing.RedisProcess;
@@ -21,6 +23,7 @@ import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
 import io.micronaut.runtime.context.scope.refresh.RefreshEvent;
+import java.net.InetSocketAddress;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -131,7 +134,7 @@ class ClaimedSubmissionTest {
     if (!uri.isEmpty()) {
       settings.put("redis.uri", uri);
       settings.put("limiter.redis.key-prefix", prefix);
-      settings.put("limiter.redis.deadline", "5s");
+      settings.putIfAbsent("limiter.redis.deadline", "5s");
     }
     HttpService service = HttpService.start(SPEC, settings);
     services.add(service);
@@ -155,6 +158,19 @@ class ClaimedSubmissionTest {
   /** Until so many runs have begun. */
   private static void awaitRun(HttpService service, int number) {
     await().atMost(PATIENCE).until(() -> runs(service) == number);
+  }
+
+  /** Repeats a call until it is no duplicate; returns its status. */
+  private static CompletableFuture<Integer> untilItRuns(HttpService service, int number) {
+    return await()
+        .atMost(PATIENCE)
+        .until(
+            () -> {
+              CompletableFuture<Integer> again = submit(service, "short");
+              await().until(() -> again.isDone() || runs(service) == number);
+              return again;
+            },
+            again -> !again.isDone());
   }
 
   private static int runs(HttpService service) {
@@ -204,6 +220,44 @@ class ClaimedSubmissionTest {
     assertThat(second.join()).isEqualTo(200);
   }
 
+  /** Its instance knows that the method runs, however long Redis does not answer. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void isHeldWhileRedisIsSilent(boolean takenInTime) {
+    RedisURI redis = RedisURI.create(RedisFixture.uri());
+    try (FaultProxy proxy =
+        new FaultProxy(new InetSocketAddress(redis.getHost(), redis.getPort()))) {
+      Duration deadline = Duration.ofMillis(takenInTime ? 5_000 : 300);
+      HttpService service =
+          start(
+              proxy.uri(),
+              "limiter.redis.deadline",
+              deadline.toMillis() + "ms",
+              "limiter.policies.short.duplicate.claim",
+              "2s");
+      if (!takenInTime) {
+        proxy.delay(deadline.multipliedBy(2));
+      }
+      CompletableFuture<Integer> first = submit(service, "short");
+      awaitRun(service, 1);
+      await().atMost(PATIENCE).until(() -> life() > 0);
+      proxy.pass();
+      await().during(TIME).atMost(PATIENCE).until(() -> life() > 0);
+      proxy.blackHole();
+      await()
+          .during(TIME.plus(deadline))
+          .atMost(PATIENCE)
+          .until(() -> submit(service, "short").join() == 409);
+      assertThat(life()).as("only this instance knows it").isNegative();
+
+      end(service, "done");
+      assertThat(first.join()).isEqualTo(200);
+      CompletableFuture<Integer> second = untilItRuns(service, 2);
+      end(service, "done");
+      assertThat(second.join()).isEqualTo(200);
+    }
+  }
+
   /** Its time began with the call, and its end is nearer than that of the claim. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
@@ -223,19 +277,7 @@ class ClaimedSubmissionTest {
       assertThat(life()).isLessThanOrEqualTo(Math.max(0, latest) + ROUNDING);
     }
 
-    CompletableFuture<Integer> second = new CompletableFuture<>();
-    await()
-        .atMost(PATIENCE)
-        .until(
-            () -> {
-              CompletableFuture<Integer> again = submit(other, "short");
-              await().until(() -> again.isDone() || runs(other) == (other == one ? 2 : 1));
-              boolean runs = !again.isDone();
-              if (runs) {
-                again.thenAccept(second::complete);
-              }
-              return runs;
-            });
+    CompletableFuture<Integer> second = untilItRuns(other, other == one ? 2 : 1);
     assertThat(System.nanoTime() - beforeNanos).isGreaterThanOrEqualTo(TIME.toNanos());
     end(other, "done");
     assertThat(second.join()).isEqualTo(200);
