@@ -36,8 +36,8 @@ import java.util.function.LongSupplier;
  *       would otherwise fit into a limit that has grown above their number, and queue on.
  *   <li><b>Where the process is late</b>, because of other work on its processors, a pause, or many
  *       rejections, calls take longer whatever their number. The limit does not shrink by this part
- *       of a latency. While it is 3/10 of the baseline or more, the limit is 10/7 and 7/10 of
- *       itself in turn, and each time what the throughput shows decides alone.
+ *       of a latency. While it is 3/10 of the baseline or more, what the throughput shows decides
+ *       alone: the limit goes on by 7/10, and after a step that it has to undo by 10/7.
  * </ul>
  *
  * <p>The throughput is that of calls in the same windows, with at least 50 of them; the elasticity
@@ -114,7 +114,9 @@ public final class AdaptiveLimit implements InFlightLimit {
   /** By how much the process was late in this window, or in some before. */
   private double lateness;
 
-  private boolean probedUp = true;
+  /** The direction of the next step of a process that is late. */
+  private boolean climbs;
+
   private int windowsToProbe = FIRST_PROBE;
   private int probePause = FIRST_PROBE;
 
@@ -359,8 +361,7 @@ public final class AdaptiveLimit implements InFlightLimit {
           false);
     }
     if (limitBefore == 0 && isLate()) {
-      probedUp = !probedUp;
-      experiment(probedUp ? exact / PROBE : exact * PROBE, throughput, true);
+      step(throughput);
     } else if (limitBefore == 0 && --windowsToProbe <= 0) {
       experiment(exact * PROBE, throughput, true);
       if (limitBefore == 0) {
@@ -401,7 +402,13 @@ public final class AdaptiveLimit implements InFlightLimit {
     if (isLate()) {
       // Alone, since throughputs vary then. What more in flight brings is kept, and what fewer cost
       // is restored. Both steps are equal, so that the limit does not rise by chance.
-      exact = bounded < QUEUES_BELOW ? Math.min(exact, from) : Math.max(exact, from);
+      boolean isUndone = bounded < QUEUES_BELOW == exact > from;
+      if (isUndone) {
+        exact = from;
+        climbs = !climbs;
+      } else {
+        step(throughput);
+      }
       return true;
     }
     boolean isUp = exact > from; // from the lowest limit, where nothing else shows an error
@@ -426,6 +433,14 @@ public final class AdaptiveLimit implements InFlightLimit {
     }
     windowsToProbe = probePause;
     return true;
+  }
+
+  /** Of a process that is late: goes on in one direction as long as the throughput allows it. */
+  private void step(double throughput) {
+    experiment(climbs ? exact / PROBE : exact * PROBE, throughput, true);
+    if (limitBefore == 0) {
+      climbs = !climbs; // there is no limit beyond
+    }
   }
 
   private void experiment(double next, double throughput, boolean probe) {

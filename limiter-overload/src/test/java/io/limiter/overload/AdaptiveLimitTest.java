@@ -59,6 +59,18 @@ class AdaptiveLimitTest {
     assertThat(limit.now()).isEqualTo(before);
   }
 
+  /** As in the first seconds of a process that compiles its code: each step down is right. */
+  @Test
+  void stepsFollowEachOtherWhileTheThroughputStays() {
+    usual();
+
+    for (int i = 0; i < 10; i++) {
+      calls(500, 500, 100, 80, true);
+    }
+
+    assertThat(limit.now()).isLessThan(INITIAL / 10);
+  }
+
   @Test
   void throughputsThatVaryByChanceDoNotRaiseTheLimit() {
     usual();
