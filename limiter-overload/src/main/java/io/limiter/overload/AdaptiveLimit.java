@@ -13,9 +13,10 @@ import java.util.function.LongSupplier;
  * throughput decides whether the latency to compare with is right; here by experiments.
  *
  * <ul>
- *   <li><b>A window</b> ends after 250 ms and three baselines, with 50 latencies at least. Its
- *       figure is the 90th percentile of calls that began within it. A call that was rejected has
- *       no latency, and calls that began under a higher limit are no evidence about this one.
+ *   <li><b>A window</b> ends after 250 ms and three baselines, or four calls of each place if these
+ *       are fast again, with 50 latencies at least. Its figure is the 90th percentile of calls that
+ *       began within it. A call that was rejected has no latency, and calls that began under a
+ *       higher limit are no evidence about this one.
  *   <li><b>While the limit binds</b>, it grows by a quarter if the figure is up to 1.3 baselines;
  *       it stays up to 1.6; above that, twice in succession, it shrinks in proportion, by 3/10 at
  *       least, so that the throughput can show whether that was right, and by half at most. There
@@ -31,9 +32,10 @@ import java.util.function.LongSupplier;
  *       is lowered. So a baseline neither grows with the queue, nor stays behind a dependency that
  *       has become slow, and no call has to be rejected in order to measure it.
  *   <li><b>Once calls take less than 7/10 of a baseline that an experiment has raised</b>, the one
- *       before holds again. What is left above that is a queue of callers that wait for each
- *       answer, or a dependency that is still slow. The next experiments show which; such callers
- *       would otherwise fit into a limit that has grown above their number, and queue on.
+ *       before holds again, and a limit that has fallen grows at once. What is left above that is a
+ *       queue of callers that wait for each answer, or a dependency that is still slow. The next
+ *       experiments show which; such callers would otherwise fit into a limit that has grown above
+ *       their number, and queue on.
  *   <li><b>Where the process is late</b>, because of other work on its processors, a pause, or many
  *       rejections, calls take longer whatever their number. The limit does not shrink by this part
  *       of a latency. While it is 3/10 of the baseline or more, what the throughput shows decides
@@ -53,6 +55,10 @@ public final class AdaptiveLimit implements InFlightLimit {
   private static final int MANY_SAMPLES = 200;
   private static final int SAMPLES = 50;
   private static final int FEW_SAMPLES = 10;
+
+  /** Calls of each place in a window, by which it is long enough for all of them. */
+  private static final int TURNS = 4;
+
   private static final double FIGURE = 0.9;
 
   private static final double CHANGED_BELOW = 0.7;
@@ -231,7 +237,7 @@ public final class AdaptiveLimit implements InFlightLimit {
     int factor = probes ? 2 : 1;
     return time >= factor * WINDOW_NANOS
         && (time >= LONGEST_WINDOW_NANOS
-            || (time >= 3 * baseline
+            || ((time >= 3 * baseline || samples >= TURNS * limit)
                 && (samples >= factor * MANY_SAMPLES
                     || (samples >= SAMPLES && time >= factor * LONG_WINDOW_NANOS))));
   }
@@ -279,6 +285,7 @@ public final class AdaptiveLimit implements InFlightLimit {
     if (isFaster) {
       baseline = Math.min(baseline, raisedFrom);
       raisedFrom = 0;
+      elasticity = 1; // so that a limit that fell with it grows at once
     }
     exact = Math.min(max, Math.max(min, exact));
     if (exact < before * 0.95) {

@@ -59,6 +59,22 @@ class AdaptiveLimitTest {
     assertThat(limit.now()).isEqualTo(before);
   }
 
+  /** Though calls are a little faster than before, so that nothing shows a queue. */
+  @Test
+  void aLimitThatFellWithASlowDependencyGrowsOnceItIsFast() {
+    usual();
+    for (int i = 0; i < 3; i++) { // each place serves five calls a second
+      calls(5 * limit.now(), 1_000, 200, 0, true);
+    }
+    int slow = limit.now();
+
+    for (int i = 0; i < 8; i++) {
+      calls(25 * limit.now(), 500, 18, 0, true);
+    }
+
+    assertThat(limit.now()).isGreaterThan(3 * slow);
+  }
+
   /** As in the first seconds of a process that compiles its code: each step down is right. */
   @Test
   void stepsFollowEachOtherWhileTheThroughputStays() {
