@@ -25,7 +25,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 
-/** What assistants.md shows. */
+/** What recipes.md shows for coding assistants. */
 @Controller("/assistants")
 class AssistantController {
 

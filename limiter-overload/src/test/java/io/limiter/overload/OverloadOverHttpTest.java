@@ -9,6 +9,7 @@ import static org.awaitility.Awaitility.await;
 import io.limiter.client.ObeyRateLimits;
 import io.limiter.client.ServerRateLimitException;
 import io.limiter.core.testing.RecordedLog;
+import io.limiter.micronaut.annotation.ConcurrencyLimit;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.testing.HttpService;
 import io.limiter.overload.Criticality.Level;
@@ -150,6 +151,12 @@ class OverloadOverHttpTest {
     @RateRule(count = 1, time = 3_600)
     String limited() {
       return "limited";
+    }
+
+    @Get("/one-at-a-time")
+    @ConcurrencyLimit(1)
+    String oneAtATime() {
+      return "one";
     }
   }
 
@@ -533,6 +540,30 @@ class OverloadOverHttpTest {
       awaitFree(service);
       assertThat(service.status("/held/limited")).isEqualTo(200);
       assertThat(service.status("/held/limited")).isEqualTo(429);
+    }
+  }
+
+  @Test
+  void aRejectedRequestTakesNoPermit() {
+    try (HttpService service = start()) {
+      CompletableFuture<HttpResponse<String>> first = held(service, "blocking");
+      assertThat(service.status("/held/one-at-a-time")).isEqualTo(503);
+      letGo(service);
+      first.join();
+      awaitFree(service);
+      assertThat(service.status("/held/one-at-a-time")).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aBlockedCallerIsRejectedAsSuch() {
+    try (HttpService service = start("limiter.block.addresses", "127.0.0.1,::1")) {
+      ConcurrencyLimiter.Permit all = limiter(service).tryBegin(Level.NORMAL);
+      assertThat(all).isNotNull();
+      assertThat(service.status("/held/free")).isEqualTo(403);
+      assertThat(limiter(service).shed(Level.NORMAL)).isZero();
+      all.end();
+      assertThat(service.status("/held/free")).isEqualTo(403);
     }
   }
 

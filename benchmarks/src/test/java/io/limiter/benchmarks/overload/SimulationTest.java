@@ -130,7 +130,9 @@ class SimulationTest {
     assertThat(outcome.meanLimit(30, 90)).isBetween(16.0, 45.0);
   }
 
-  /** Envoy PR11579, and Cinnamon's target latency: each new baseline contains the queue. */
+  /**
+   * Envoy PR11579 and 46532, and Cinnamon's target latency: each new baseline contains the queue.
+   */
   @Test
   void aLastingOverloadDoesNotRaiseTheBaseline() {
     Outcome outcome = adaptive(Setting.of(1_600).withTime(0, 1_800));

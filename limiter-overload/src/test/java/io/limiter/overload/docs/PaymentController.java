@@ -2,13 +2,12 @@
 package io.limiter.overload.docs;
 
 import io.limiter.overload.Criticality;
-import io.limiter.overload.Criticality.Level;
 import io.micronaut.http.annotation.Controller;
 import io.micronaut.http.annotation.Get;
 import io.micronaut.http.annotation.Post;
 
 @Controller("/payments")
-@Criticality(Level.CRITICAL)
+@Criticality(Criticality.Level.CRITICAL)
 class PaymentController {
 
   @Post
@@ -17,7 +16,7 @@ class PaymentController {
   }
 
   @Get("/statistics")
-  @Criticality(Level.BACKGROUND)
+  @Criticality(Criticality.Level.BACKGROUND)
   String statistics() {
     return "many";
   }
