@@ -70,14 +70,14 @@ public abstract class Decision extends AtMostOnceReservation implements Verdict.
     return Verdict.decided(
         request().policy(),
         outcome,
-        custom ? new Known(rules(), duplicate()) : this,
+        custom ? new FixedRules(rules(), duplicate()) : this,
         banMicros > 0 ? Optional.of(Duration.of(banMicros, MICROS)) : Optional.empty(),
         allowed && !records ? delay() : Duration.ZERO,
         allowed && !peeks ? this : Reservation.NOTHING,
         charge(0).nowMicros());
   }
 
-  private record Known(List<RuleVerdict> rules, Optional<RuleVerdict> duplicate)
+  private record FixedRules(List<RuleVerdict> rules, Optional<RuleVerdict> duplicate)
       implements Verdict.LazyRules {}
 
   private Duration delay() {

@@ -332,8 +332,6 @@ public final class EventPublisher
   }
 
   /**
-   * Loads no class, since an event loop calls it: hence no lambdas.
-   *
    * @param type the bit of its type
    */
   private void offer(int type, Object event) {

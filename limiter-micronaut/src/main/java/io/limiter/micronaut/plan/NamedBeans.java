@@ -55,7 +55,7 @@ public interface NamedBeans {
    *
    * @param ofArguments makes it of an expression
    * @param type that of the bean
-   * @param remedy as for {@link #named(Written, Class, String)}
+   * @param remedy as for {@link #named(Sourced, Class, String)}
    * @param ofBean makes it of a bean
    */
   default <T, R> R expressionOrBean(

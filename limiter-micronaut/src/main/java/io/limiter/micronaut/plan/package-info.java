@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * The immutable plan of a limited method. Nothing here happens during a call.
+ * The immutable plan of a limited method, and what it makes of the values of a call.
  *
  * @since 0.1.0
  */

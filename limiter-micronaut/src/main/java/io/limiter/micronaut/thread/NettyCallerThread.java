@@ -217,14 +217,14 @@ final class NettyCallerThread implements CallerThreadFinder {
         task.run();
       } finally {
         try {
-          loop.execute(this::goOn);
+          loop.execute(this::resumeNext);
         } catch (RejectedExecutionException closed) { // the loop has ended: nothing runs on it
-          goOn();
+          resumeNext();
         }
       }
     }
 
-    private void goOn() {
+    private void resumeNext() {
       boolean more;
       synchronized (this) {
         more = !waiting.isEmpty();
