@@ -149,7 +149,9 @@ final class ContinuedCall {
             || !verdict.allowed()
             || verdict.reservation() == Reservation.NOTHING
         ? verdict
-        : verdict.withReservation(new HeldGuard(verdict.reservation(), subject, nanos));
+        : verdict.withReservation(
+            new HeldGuard(
+                verdict.reservation(), subject, request.charge(guard).stack().claim(), nanos));
   }
 
   /**
@@ -204,7 +206,7 @@ final class ContinuedCall {
         groups[c] = subject.admitted(charge, used, nowNanos);
       }
     }
-    return new UnreportedReservation(request, groups, verdict.reservation());
+    return new UnreportedReservation(request, groups, verdict.reservation(), nanos);
   }
 
   private static long used(RuleVerdict rule) {
@@ -215,24 +217,41 @@ final class ContinuedCall {
    * The reservation of a call whose guard the store has taken for its claim. A method may outlast
    * the time of its guard, so the first verdict does not state how long the guard is held.
    */
-  private record HeldGuard(Reservation taken, LastSeen guard, LongSupplier nanos)
-      implements Reservation {
+  private static final class HeldGuard implements Reservation {
+
+    private final Reservation taken;
+    private final LastSeen guard;
+    private final Duration claim;
+    private final LongSupplier nanos;
+
+    /** It is to be released: a renewal that fails only now does not hold it. */
+    private volatile boolean over;
+
+    HeldGuard(Reservation taken, LastSeen guard, Duration claim, LongSupplier nanos) {
+      this.taken = taken;
+      this.guard = guard;
+      this.claim = claim;
+      this.nanos = nanos;
+    }
 
     @Override
     public CompletionStage<Long> refund() {
       return taken.refund();
     }
 
+    /** If it cannot be written, the guard is free after its claim. */
     @Override
     public CompletionStage<Long> release() {
+      over = true;
       return taken
           .release()
-          .thenApply(
-              units -> {
-                if (units > 0) {
+          .whenComplete(
+              (units, failure) -> {
+                if (failure != null) {
+                  guard.heldAtMost(claim, nanos.getAsLong());
+                } else if (units > 0) {
                   guard.held(Duration.ZERO, true, nanos.getAsLong());
                 }
-                return units;
               });
     }
 
@@ -240,12 +259,12 @@ final class ContinuedCall {
     @Override
     public CompletionStage<Long> hold(Duration time, boolean ended) {
       guard.sent(1);
-      return taken
-          .hold(time, ended)
+      return CompletableFuture.completedFuture(time)
+          .thenCompose(some -> taken.hold(some, ended)) // it may be the application's, and throw
           .whenComplete(
               (units, failure) -> {
                 guard.answered(1);
-                if (failure != null || units > 0) {
+                if (!over && (failure != null || units > 0)) {
                   guard.held(time, ended && failure == null, nanos.getAsLong());
                 }
               });
@@ -279,6 +298,7 @@ final class ContinuedCall {
     private final LimitRequest request;
     private final @Nullable Admitted[] groups;
     private final Reservation reservation;
+    private final LongSupplier nanos;
 
     /** The index of the duplicate guard: after the charges of the rules. */
     private final int guard;
@@ -297,10 +317,14 @@ final class ContinuedCall {
         guard -> CompletableFuture.completedFuture(0L);
 
     UnreportedReservation(
-        LimitRequest request, @Nullable Admitted[] groups, Reservation reservation) {
+        LimitRequest request,
+        @Nullable Admitted[] groups,
+        Reservation reservation,
+        LongSupplier nanos) {
       this.request = request;
       this.groups = groups;
       this.reservation = reservation;
+      this.nanos = nanos;
       this.guard = request.charges().size();
       this.left = request.allCharges().stream().mapToInt(Charge::cost).toArray();
     }
@@ -329,12 +353,22 @@ final class ContinuedCall {
 
     @Override
     public CompletionStage<Long> release() {
+      heldHere(Duration.ZERO, true);
       giveBack(guard, groups.length, Charge::cost);
       return alsoInStore(RELEASE);
     }
 
+    /** Memory may adopt the guard with another stamp, and then does not hold it by itself. */
+    private void heldHere(Duration time, boolean ended) {
+      Admitted group = groups.length == guard ? null : groups[guard];
+      if (group != null && !request.charge(guard).stack().claim().isZero()) {
+        group.hold(time, ended, nanos.getAsLong());
+      }
+    }
+
     @Override
     public CompletionStage<Long> hold(Duration time, boolean ended) {
+      heldHere(time, ended);
       long untilNanos = System.nanoTime() + time.toNanos();
       CompletionStage<Long> units =
           alsoInStore(guard -> guard.hold(Duration.ofNanos(untilNanos - System.nanoTime()), ended));

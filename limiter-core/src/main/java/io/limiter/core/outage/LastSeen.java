@@ -147,7 +147,7 @@ final class LastSeen {
   /** The units that were not sent to the store yet; from now on they were. */
   synchronized Optional<PastCharge> report(long nowNanos) {
     Admitted units = unreported(nowNanos);
-    if (units == null || units.unsent == 0) {
+    if (units == null || units.unsent == 0 || nowNanos - units.atNanos >= units.countedNanos) {
       return Optional.empty();
     }
     Duration age = Duration.of(Math.max(0, nowNanos - units.atNanos) / 1_000, MICROS);
@@ -194,7 +194,7 @@ final class LastSeen {
     List<PastUnits> since = new ArrayList<>();
     Admitted units = admitted;
     if (units != null) {
-      since.add(new PastUnits(Math.max(0, nowNanos - units.atNanos) / 1_000, units.units));
+      since.add(new PastUnits(units.ageNanos(nowNanos) / 1_000, units.units));
     }
     if (inFlight > 0) {
       since.add(new PastUnits(0, inFlight));
@@ -218,9 +218,21 @@ final class LastSeen {
     }
     long known = numbers[3] - (nowNanos - answeredNanos) / 1_000;
     long micros = Math.max(exactly ? 0 : known, MICROSECONDS.convert(time));
+    hold(micros, nowNanos);
+  }
+
+  private void hold(long micros, long nowNanos) {
     numbers = new long[] {micros > 0 ? 0 : 1, 1, micros, micros};
     answeredNanos = nowNanos;
     news = true;
+  }
+
+  /** Records that the store keeps a duplicate guard for this time at most. */
+  synchronized void heldAtMost(Duration time, long nowNanos) {
+    if (stack != null) {
+      long known = numbers[3] - (nowNanos - answeredNanos) / 1_000;
+      hold(Math.min(known, MICROSECONDS.convert(time)), nowNanos);
+    }
   }
 
   /** Discards this knowledge if none of it matters any more; returns whether it did. */
@@ -262,6 +274,11 @@ final class LastSeen {
     private final long countedNanos;
 
     private long atNanos;
+
+    /** Of a guard whose method runs: until when it counts, beyond its time, too. */
+    private long heldUntilNanos;
+
+    private boolean held;
     private long units;
 
     /** Those not sent to the store. The others count here until a verdict includes them. */
@@ -306,7 +323,21 @@ final class LastSeen {
     }
 
     private boolean isOver(long nowNanos) {
-      return nowNanos - atNanos >= countedNanos;
+      return ageNanos(nowNanos) >= countedNanos;
+    }
+
+    private long ageNanos(long nowNanos) {
+      long age = nowNanos - atNanos;
+      return Math.max(0, held ? Math.min(age, countedNanos - (heldUntilNanos - nowNanos)) : age);
+    }
+
+    /** The method of a guard runs, and holds it for this time; or has ended. */
+    void hold(Duration time, boolean ended, long nowNanos) {
+      synchronized (LastSeen.this) {
+        held = !ended;
+        heldUntilNanos = nowNanos + time.toNanos();
+        news = true;
+      }
     }
 
     /** Units have come back from their call. Has no effect if the store may have recorded them. */
