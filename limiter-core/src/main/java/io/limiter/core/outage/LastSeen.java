@@ -216,12 +216,15 @@ final class LastSeen {
     if (stack == null) {
       return; // forgotten meanwhile, as by a reset
     }
-    long known = numbers[3] - (nowNanos - answeredNanos) / 1_000;
-    long micros = Math.max(exactly ? 0 : known, MICROSECONDS.convert(time));
-    hold(micros, nowNanos);
+    keepGuard(Math.max(exactly ? 0 : leftMicros(nowNanos), MICROSECONDS.convert(time)), nowNanos);
   }
 
-  private void hold(long micros, long nowNanos) {
+  /** For how long the guard is known to be kept. */
+  private long leftMicros(long nowNanos) {
+    return numbers[3] - (nowNanos - answeredNanos) / 1_000;
+  }
+
+  private void keepGuard(long micros, long nowNanos) {
     numbers = new long[] {micros > 0 ? 0 : 1, 1, micros, micros};
     answeredNanos = nowNanos;
     news = true;
@@ -230,8 +233,7 @@ final class LastSeen {
   /** Records that the store keeps a duplicate guard for this time at most. */
   synchronized void heldAtMost(Duration time, long nowNanos) {
     if (stack != null) {
-      long known = numbers[3] - (nowNanos - answeredNanos) / 1_000;
-      hold(Math.min(known, MICROSECONDS.convert(time)), nowNanos);
+      keepGuard(Math.min(leftMicros(nowNanos), MICROSECONDS.convert(time)), nowNanos);
     }
   }
 

@@ -332,6 +332,8 @@ public final class EventPublisher
   }
 
   /**
+   * Queues an event, or drops it where too many wait.
+   *
    * @param type the bit of its type
    */
   private void offer(int type, Object event) {
