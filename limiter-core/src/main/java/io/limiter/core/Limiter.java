@@ -2,8 +2,6 @@
 package io.limiter.core;
 
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;

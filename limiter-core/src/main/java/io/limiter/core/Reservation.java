@@ -21,7 +21,7 @@ import java.util.concurrent.CompletionStage;
  */
 public interface Reservation {
 
-  /** A reservation of nothing, for denied calls and for {@link io.limiter.core.store.Mode#PEEK}. */
+  /** A reservation of nothing, for denied calls and for {@link io.limiter.core.Mode#PEEK}. */
   Reservation NOTHING =
       new Reservation() {
         @Override

@@ -11,7 +11,6 @@ import io.limiter.core.rule.CalendarPeriod;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.store.LimitStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
-import io.limiter.core.store.LimitStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;

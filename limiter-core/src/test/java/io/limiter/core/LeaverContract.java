@@ -5,7 +5,6 @@ import static io.limiter.core.StoreHarness.call;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core;
 
-import io.limiter.core.store.LimitStore;
-
 /** The guarantees of every store (see {@link LimitStore}), as one suite for all of them. */
 public interface LimitStoreContract
     extends SlidingWindowContract,

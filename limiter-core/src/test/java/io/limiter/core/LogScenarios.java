@@ -9,7 +9,6 @@ import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLogRule;
-import io.limiter.core.store.Mode;
 import io.limiter.core.testing.Seeds;
 import java.util.ArrayList;
 import java.util.List;

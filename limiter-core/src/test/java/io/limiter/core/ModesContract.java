@@ -9,7 +9,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.store.Mode;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;

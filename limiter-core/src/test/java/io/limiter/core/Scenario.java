@@ -2,7 +2,6 @@
 package io.limiter.core;
 
 import io.limiter.core.model.ReferenceModel;
-import io.limiter.core.store.LimitStore;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;

@@ -9,7 +9,6 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.TokenBucketRule;
-import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;

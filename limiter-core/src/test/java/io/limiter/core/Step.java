@@ -2,7 +2,6 @@
 package io.limiter.core;
 
 import io.limiter.core.rule.Rule;
-import io.limiter.core.store.Mode;
 import java.util.List;
 import java.util.Optional;
 

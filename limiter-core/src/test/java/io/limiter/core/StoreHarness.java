@@ -8,8 +8,6 @@ import io.limiter.core.lease.LeaseStore;
 import io.limiter.core.lease.LeaseUnits;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowLogRule;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

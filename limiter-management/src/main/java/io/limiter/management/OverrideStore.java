@@ -3,12 +3,12 @@ package io.limiter.management;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.Reservation;
 import io.limiter.core.Verdict;
 import io.limiter.core.store.DelegatingStore;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.micronaut.redis.StoreLayer;
 import jakarta.inject.Singleton;
 import java.util.List;

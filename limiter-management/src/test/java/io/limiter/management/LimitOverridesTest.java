@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
 import io.limiter.core.rule.CalendarPeriod;
-import io.limiter.core.store.LimitStore;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.Algorithm;

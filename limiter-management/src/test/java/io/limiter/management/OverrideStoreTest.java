@@ -9,6 +9,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
@@ -17,8 +19,6 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.TokenBucketRule;
 import io.limiter.core.store.DelegatingStore;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -2,11 +2,11 @@
 package io.limiter.disabled;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
 import io.limiter.core.Limiter;
+import io.limiter.core.Mode;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.micronaut.plan.LimitPolicies;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.limiter.micronaut.plan.VerdictParameter;

@@ -5,6 +5,7 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StateKey;
@@ -14,7 +15,6 @@ import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.store.Mode;
 import io.limiter.planner.ReplayedRules.Placement;
 import io.limiter.planner.ReplayedRules.Variant;
 import java.time.Duration;

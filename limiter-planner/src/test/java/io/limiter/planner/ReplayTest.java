@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
@@ -13,7 +14,6 @@ import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.store.Mode;
 import io.limiter.planner.Logs.Call;
 import io.limiter.planner.Replay.Slot;
 import java.io.IOException;

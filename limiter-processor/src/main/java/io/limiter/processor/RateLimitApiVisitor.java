@@ -5,7 +5,7 @@ import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.Limited;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.DuplicateGuard;
-import io.limiter.micronaut.plan.DuplicateGuard.Submission;
+import io.limiter.micronaut.plan.DuplicateGuard.SubmissionContent;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.plan.PolicyPlan;
@@ -214,7 +214,7 @@ public final class RateLimitApiVisitor implements TypeElementVisitor<Object, Obj
             .filter(
                 guard ->
                     isRejected(guard.submitter())
-                        || guard.submission() instanceof Submission.ByExpression)
+                        || guard.submission() instanceof SubmissionContent.ByExpression)
             .isPresent();
   }
 

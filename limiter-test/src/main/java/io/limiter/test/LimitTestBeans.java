@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.test;
 
+import io.limiter.core.LimitStore;
 import io.limiter.core.redis.ConnectionSource;
-import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.call.LimitWarnings;
 import io.limiter.micronaut.config.LimiterConfiguration.MemoryConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration;

@@ -3,14 +3,14 @@ package io.limiter.test;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.LimitStore.SeenUse;
+import io.limiter.core.Mode;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.store.DelegatingStore;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.LimitStore.SeenUse;
-import io.limiter.core.store.Mode;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;

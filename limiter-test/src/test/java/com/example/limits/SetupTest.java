@@ -4,11 +4,11 @@ package com.example.limits;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.micronaut.redis.LimitStoreFactory;

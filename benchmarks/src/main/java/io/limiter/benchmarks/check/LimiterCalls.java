@@ -8,6 +8,7 @@ import io.limiter.benchmarks.Spread;
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
+import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.Subject;
@@ -22,8 +23,8 @@ import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
-import io.limiter.core.store.Mode;
 import io.limiter.management.LimitOverrides;
+import io.limiter.micronaut.redis.LimitStoreFactory;
 import io.netty.channel.EventLoop;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -74,8 +75,7 @@ final class LimiterCalls {
     steps.needed("what the fallback has admitted", "it is not reported to the server", this::past);
     steps.optional("a ban, lifted", "bans last their time", this::liftedBan);
     steps.optional("overrides", "no overrides", this::override);
-    steps.optional(
-        "shared settings", "no shared settings", () -> get(store.sharedSettings()).size());
+    steps.optional("shared settings", "no shared settings", this::sharedSettings);
     steps.needed("health", "health says that the server is away", this::health);
     steps.optional("time of a decision", "limiter.redis.deadline: 100 ms by default", this::time);
     steps.optional("a reset", "counts expire, and cannot be reset", this::reset);
@@ -203,13 +203,23 @@ final class LimiterCalls {
     return 1;
   }
 
-  /** As overrides.lua has them. */
   private String overrides(String... arguments) throws Exception {
+    return run(Script.load(LimitOverrides.class, "overrides.lua"), "overrides", arguments);
+  }
+
+  private Object sharedSettings() throws Exception {
+    Script script = Script.load(LimitStoreFactory.class, "shared-settings.lua");
+    require(run(script, "settings").startsWith("="), "they were not read");
+    return 1;
+  }
+
+  /** The reply, as the script describes it. */
+  private String run(Script script, String hash, String... arguments) throws Exception {
     RedisScripts scripts = store.scripts();
     return get(
         scripts.run(
-            Script.load(LimitOverrides.class, "overrides.lua"),
-            new byte[][] {scripts.name("overrides")},
+            script,
+            new byte[][] {scripts.name(hash)},
             Stream.of(arguments)
                 .map(text -> text.getBytes(StandardCharsets.US_ASCII))
                 .toArray(byte[][]::new),

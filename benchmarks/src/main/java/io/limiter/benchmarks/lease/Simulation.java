@@ -3,6 +3,8 @@ package io.limiter.benchmarks.lease;
 
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.Verdict;
@@ -11,8 +13,6 @@ import io.limiter.core.lease.LeaseStore;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.store.DelegatingStore;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The deny cache: a decorator of {@link io.limiter.core.store.LimitStore} that repeats denials.
+ * The deny cache: a decorator of {@link io.limiter.core.LimitStore} that repeats denials.
  *
  * @since 0.1.0
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.lease;
 
+import io.limiter.core.LimitStore.Grant;
 import io.limiter.core.RuleVerdict;
-import io.limiter.core.store.LimitStore.Grant;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

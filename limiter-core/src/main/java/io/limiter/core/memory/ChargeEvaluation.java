@@ -2,6 +2,7 @@
 package io.limiter.core.memory;
 
 import io.limiter.core.Charge;
+import io.limiter.core.Mode;
 import io.limiter.core.StateKey;
 import io.limiter.core.memory.UnitLog.LogTable;
 import io.limiter.core.rule.Rule;
@@ -9,7 +10,6 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.CellReadout;
 import io.limiter.core.state.Cells;
 import io.limiter.core.store.DecisionReadout;
-import io.limiter.core.store.Mode;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -257,7 +257,7 @@ class ChargeEvaluation implements DecisionReadout {
     writeBan(clockMicros);
     long[] taken = stack().cells() == 0 ? numbers : numbers.clone();
     for (int c = 0; c < stack().cells(); c++) {
-      readout(c).take(taken);
+      readout(c).consume(taken);
     }
     write(taken, clockMicros);
     log.taken(clockMicros);
@@ -343,7 +343,7 @@ class ChargeEvaluation implements DecisionReadout {
     long micros = leaseMicros();
     long[] taken = numbers.clone();
     for (int c = 0; c < stack().cells(); c++) {
-      readout(c).take(taken);
+      readout(c).consume(taken);
       micros = Math.min(micros, cells().get(c).spendableUntilMicros(taken, nowMicros) - nowMicros);
     }
     return micros;

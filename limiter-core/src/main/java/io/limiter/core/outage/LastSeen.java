@@ -6,12 +6,12 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest.PastCharge;
+import io.limiter.core.LimitStore.SeenUse;
+import io.limiter.core.LimitStore.SeenUse.PastUnits;
+import io.limiter.core.LimitStore.SeenUse.RuleUse;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.store.LimitStore.SeenUse;
-import io.limiter.core.store.LimitStore.SeenUse.PastUnits;
-import io.limiter.core.store.LimitStore.SeenUse.RuleUse;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.ArrayList;

@@ -3,11 +3,11 @@ package io.limiter.core.redis;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.wire.ChargeReply;
 import io.limiter.core.redis.wire.TakenUnits;
 import io.limiter.core.store.Decision;
-import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

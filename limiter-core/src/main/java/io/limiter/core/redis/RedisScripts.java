@@ -14,8 +14,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
 /**
- * Runs scripts of other modules over the connections of a {@link RedisStore}: with its deadline of
- * all policies, its breaker, its names of keys, and its redirects in a Cluster. Thread-safe.
+ * Runs other scripts over the connections of a {@link RedisStore}: with its deadline of all
+ * policies, its breaker, its names of keys, and its redirects in a Cluster. Thread-safe.
  */
 public final class RedisScripts {
 
@@ -27,7 +27,7 @@ public final class RedisScripts {
     this.settings = settings;
   }
 
-  /** A script of another module. */
+  /** A script beside a class. */
   public static final class Script {
 
     private final RedisScript script;

@@ -7,6 +7,8 @@ import io.lettuce.core.ScriptOutputType;
 import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
@@ -21,16 +23,10 @@ import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.core.util.BoundedCache;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
@@ -71,9 +67,6 @@ public final class RedisStore implements LimitStore {
       LimitRequest.of(
           Policy.of("io.limiter.health", FixedWindowRule.of(1_000_000, Duration.ofMillis(1))),
           Subject.global());
-
-  /** The name of the hash of {@link #sharedSettings}, after the key prefix. */
-  private static final String SHARED_SETTINGS = "settings";
 
   private final RedisSettings settings;
   private final RedisScript decide;
@@ -297,89 +290,7 @@ public final class RedisStore implements LimitStore {
     }
   }
 
-  /**
-   * Reads the settings that all instances share, within the deadline of all policies: the hash
-   * under the key prefix and {@code settings}. Empty if there is none. Fails with a {@link
-   * StoreException} if Redis does not answer, and with an {@link IllegalStateException} if the hash
-   * has more than 4,000 fields.
-   */
-  public CompletionStage<Map<String, String>> sharedSettings() {
-    byte[] key = (settings.prefix() + SHARED_SETTINGS).getBytes(StandardCharsets.US_ASCII);
-    return new ScriptCall<List<byte[]>>(
-            nodes,
-            SharedSettingsScript.SCRIPT,
-            ScriptOutputType.MULTI,
-            new byte[][] {key},
-            new byte[0][],
-            ScriptCall.Time.of(settings.deadline(), settings))
-        .start()
-        .thenApply(
-            found -> {
-              requireDone(found);
-              Map<String, String> fields = new TreeMap<>();
-              for (int i = 0; found != null && i + 1 < found.size(); i += 2) {
-                fields.put(
-                    new String(found.get(i), StandardCharsets.UTF_8),
-                    new String(found.get(i + 1), StandardCharsets.UTF_8));
-              }
-              return fields;
-            });
-  }
-
-  /**
-   * Fails if a reply is a single text: the reason why the script did nothing. An error reply would
-   * count as a failure of Redis.
-   */
-  private static void requireDone(@Nullable List<byte[]> reply) {
-    if (reply != null && reply.size() == 1) {
-      throw new IllegalStateException(new String(reply.get(0), StandardCharsets.UTF_8));
-    }
-  }
-
-  /**
-   * Changes some of the settings that all instances share, and their version. The Redis user needs
-   * {@code HGET} and {@code HSET} in addition to what reading them needs.
-   *
-   * @param changes fields and their values
-   * @param lost the last known fields of the hash, written again if it is lost
-   * @param version the newest version that is known; the new one is greater, and greater than that
-   *     of the hash
-   * @return the new version. Fails with a {@link StoreException} if Redis does not answer
-   */
-  public CompletionStage<Long> changeSharedSettings(
-      Map<String, String> changes, Map<String, String> lost, long version) {
-    byte[] key = (settings.prefix() + SHARED_SETTINGS).getBytes(StandardCharsets.US_ASCII);
-    List<String> arguments = new ArrayList<>();
-    arguments.add(Long.toString(version));
-    arguments.add(Integer.toString(changes.size()));
-    Stream.of(changes, lost)
-        .flatMap(fields -> fields.entrySet().stream())
-        .forEach(field -> arguments.addAll(List.of(field.getKey(), field.getValue())));
-    return units
-        .count(
-            SharedSettingsScript.SCRIPT,
-            new byte[][] {key},
-            arguments.stream()
-                .map(text -> text.getBytes(StandardCharsets.UTF_8))
-                .toArray(byte[][]::new))
-        .thenApply(
-            changed -> {
-              if (changed < 0) {
-                throw new StoreException(
-                    FailureReason.ERROR,
-                    "The version of the shared settings is too large to be increased: set the version in their hash below 999,999,999,999,999",
-                    null);
-              }
-              return changed;
-            });
-  }
-
-  /** Read on first use. */
-  private static final class SharedSettingsScript {
-    static final RedisScript SCRIPT = DecisionScripts.read("shared-settings.lua");
-  }
-
-  /** Runs scripts of other modules over the connections of this store. */
+  /** Runs other scripts over the connections of this store. */
   public RedisScripts scripts() {
     return new RedisScripts(nodes, settings);
   }

@@ -2,13 +2,13 @@
 package io.limiter.core.state;
 
 import io.limiter.core.Charge;
+import io.limiter.core.Mode;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
-import io.limiter.core.store.Mode;
 import java.util.Arrays;
 
 /**
@@ -142,7 +142,7 @@ public abstract class Cell {
   /** Adds units that another store took earlier, up to the rule's limit. */
   public void record(long[] state, long atMicros, long units) {
     int cost = (int) Math.min(Charge.MAX_COST, units); // enough for rules with smaller counts
-    read(state, atMicros, cost, Mode.RECORD, 0).take(state);
+    read(state, atMicros, cost, Mode.RECORD, 0).consume(state);
   }
 
   /**

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
+import io.limiter.core.Mode;
 import io.limiter.core.store.DecisionReadout;
-import io.limiter.core.store.Mode;
 
 /**
  * The evaluation of one call by one rule that keeps numbers. It is created under the lock and read
@@ -42,7 +42,7 @@ public interface CellReadout {
   }
 
   /** Writes the numbers after the call if it is admitted. */
-  void take(long[] state);
+  void consume(long[] state);
 
   /** Whether time starts for a new subject with this call, though it is denied. */
   default boolean starts() {
@@ -119,7 +119,7 @@ public interface CellReadout {
     }
 
     @Override
-    public final void take(long[] state) {
+    public final void consume(long[] state) {
       write(state, units());
     }
 

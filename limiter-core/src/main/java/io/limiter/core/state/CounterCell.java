@@ -3,8 +3,8 @@ package io.limiter.core.state;
 
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
+import io.limiter.core.Mode;
 import io.limiter.core.rule.SlidingWindowCounterRule;
-import io.limiter.core.store.Mode;
 
 /**
  * The cell of a {@link SlidingWindowCounterRule}. Windows begin at multiples of their length. Its

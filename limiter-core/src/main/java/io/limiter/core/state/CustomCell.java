@@ -4,10 +4,10 @@ package io.limiter.core.state;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.FailureReason;
+import io.limiter.core.Mode;
 import io.limiter.core.StoreException;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.store.Mode;
 import java.util.Arrays;
 import java.util.Objects;
 import java.util.stream.DoubleStream;
@@ -187,7 +187,7 @@ final class CustomCell extends Cell {
     }
 
     @Override
-    public void take(long[] state) {
+    public void consume(long[] state) {
       state[at] = nowMicros;
       for (int i = 0; next != null && i < next.length; i++) {
         state[at + 1 + i] = Double.doubleToRawLongBits(next[i]);

@@ -3,8 +3,8 @@ package io.limiter.core.state;
 
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
+import io.limiter.core.Mode;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.store.Mode;
 import java.math.BigInteger;
 import org.jspecify.annotations.Nullable;
 

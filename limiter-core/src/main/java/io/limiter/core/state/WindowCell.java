@@ -3,10 +3,10 @@ package io.limiter.core.state;
 
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
+import io.limiter.core.Mode;
 import io.limiter.core.rule.AlignedWindow;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.FixedWindowRule.Alignment;
-import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;

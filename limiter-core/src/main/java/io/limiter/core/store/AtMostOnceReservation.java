@@ -4,6 +4,7 @@ package io.limiter.core.store;
 import io.limiter.core.Charge;
 import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
 import io.limiter.core.Reservation;
 import java.time.Duration;
 import java.util.Optional;

@@ -5,6 +5,7 @@ import static java.time.temporal.ChronoUnit.MICROS;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Reservation;
 import io.limiter.core.RuleVerdict;

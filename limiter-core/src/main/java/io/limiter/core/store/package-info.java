@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * The contract of a store: {@link io.limiter.core.store.LimitStore} decides a whole call at once,
- * and {@link io.limiter.core.store.Decision} builds the verdict.
+ * For authors of a {@link io.limiter.core.LimitStore}: {@link io.limiter.core.store.Decision}
+ * builds the verdict, and {@link io.limiter.core.store.DelegatingStore} hands on to another store.
  *
  * @since 0.1.0
  */

@@ -6,12 +6,12 @@ import static io.limiter.core.StoreHarness.call;
 import static io.limiter.core.StoreHarness.rule;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.memory.MemoryStore;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Collection;

@@ -11,6 +11,7 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
@@ -20,7 +21,6 @@ import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.store.Mode;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -2,9 +2,9 @@
 package io.limiter.core.faults;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.core.testing.Pauses;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -10,7 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.LimitRequest;
-import io.limiter.core.store.Mode;
+import io.limiter.core.Mode;
 import io.limiter.core.testing.Pauses;
 import java.time.Duration;
 import java.util.Optional;

@@ -12,11 +12,11 @@ import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
 import io.limiter.core.lease.LeaseStore;
 import io.limiter.core.rule.SlidingWindowLogRule;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisProcess;
 import java.time.Duration;

@@ -15,7 +15,7 @@ import io.lettuce.core.KillArgs;
 import io.limiter.core.DecidedBy;
 import io.limiter.core.FailureReason;
 import io.limiter.core.LimitRequest;
-import io.limiter.core.store.LimitStore;
+import io.limiter.core.LimitStore;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.SentinelGroup;
 import java.time.Duration;

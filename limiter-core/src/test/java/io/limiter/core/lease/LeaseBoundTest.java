@@ -5,10 +5,10 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.store.DelegatingStore;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.core.testing.Seeds;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Charge;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore.Grant;
+import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.lease.RuleBounds;
@@ -16,8 +18,6 @@ import io.limiter.core.rule.RuleStack;
 import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.SlidingWindowLogRule;
 import io.limiter.core.rule.TokenBucketRule;
-import io.limiter.core.store.LimitStore.Grant;
-import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.time.ZoneOffset;
 import java.util.ArrayList;

@@ -4,11 +4,11 @@ package io.limiter.core.memory;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.Completion;
+import io.limiter.core.LimitStore;
 import io.limiter.core.LimitStoreContract;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.denycache.DenyCache;
-import io.limiter.core.store.LimitStore;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;

@@ -9,12 +9,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Completion;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.StoreException;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
-import io.limiter.core.store.Mode;
 import org.junit.jupiter.api.Test;
 
 /** Calls whose actual cost is higher, where they were not counted or cannot be. */

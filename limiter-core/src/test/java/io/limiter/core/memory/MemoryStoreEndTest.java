@@ -8,6 +8,7 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.StateKey;
 import io.limiter.core.StoreException;
@@ -15,7 +16,6 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RecordedLog;
 import java.util.List;
 import java.util.concurrent.CompletionStage;

@@ -8,12 +8,12 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
-import io.limiter.core.store.Mode;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

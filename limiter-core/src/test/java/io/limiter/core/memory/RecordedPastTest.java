@@ -8,11 +8,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.LimitRequest;
 import io.limiter.core.LimitRequest.PastCharge;
+import io.limiter.core.Mode;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.SlidingWindowLogRule;
-import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -2,12 +2,12 @@
 package io.limiter.core.model;
 
 import io.limiter.core.Charge;
+import io.limiter.core.Mode;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.ConcurrencyLimitRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.Rule.LoggedRule;
-import io.limiter.core.store.Mode;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;

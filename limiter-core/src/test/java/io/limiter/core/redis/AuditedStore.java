@@ -2,12 +2,12 @@
 package io.limiter.core.redis;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.wire.DecisionScripts;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Queue;

@@ -9,12 +9,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.Answer;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
 import io.limiter.core.LogScenarios;
+import io.limiter.core.Mode;
 import io.limiter.core.Scenario;
 import io.limiter.core.Step;
 import io.limiter.core.Verdict;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;

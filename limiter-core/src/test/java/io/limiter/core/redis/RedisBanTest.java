@@ -5,6 +5,7 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
 import io.limiter.core.Outcome;
 import io.limiter.core.Policy;
 import io.limiter.core.StateKey;
@@ -13,7 +14,6 @@ import io.limiter.core.Verdict;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.Counting;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.Subject;
@@ -17,7 +18,6 @@ import io.limiter.core.outage.FallbackStore;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.store.DelegatingStore;
-import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.Seeds;
 import java.time.Duration;

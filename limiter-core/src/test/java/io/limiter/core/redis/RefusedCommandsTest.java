@@ -8,8 +8,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
+import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
-import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.core.testing.TypedCommand;
 import io.netty.channel.EventLoop;

@@ -5,13 +5,13 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.Subject;
 import io.limiter.core.redis.wire.EncodedCall;
 import io.limiter.core.redis.wire.EncodedStack;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.store.Mode;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;

@@ -6,12 +6,12 @@ import static io.limiter.core.StoreHarness.rule;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.TokenBucketRule;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;

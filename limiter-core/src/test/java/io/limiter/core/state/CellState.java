@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.state;
 
+import io.limiter.core.Mode;
 import io.limiter.core.rule.Rule;
-import io.limiter.core.store.Mode;
 import java.util.Arrays;
 
 /** The numbers of one subject under one rule, or under others of its shape. Immutable. */
@@ -41,7 +41,7 @@ final class CellState {
   /** The state after an admitted call of which this is the readout. */
   CellState after(CellReadout call) {
     long[] taken = numbers.clone();
-    call.take(taken);
+    call.consume(taken);
     return new CellState(taken);
   }
 

@@ -4,8 +4,8 @@ package io.limiter.core.state;
 import static java.time.temporal.ChronoUnit.MICROS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.Mode;
 import io.limiter.core.rule.SlidingWindowCounterRule;
-import io.limiter.core.store.Mode;
 import java.time.Duration;
 import java.util.Random;
 import org.junit.jupiter.api.Test;

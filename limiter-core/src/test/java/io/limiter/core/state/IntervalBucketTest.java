@@ -4,8 +4,8 @@ package io.limiter.core.state;
 import static io.limiter.core.StoreHarness.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.Mode;
 import io.limiter.core.rule.TokenBucketRule;
-import io.limiter.core.store.Mode;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

@@ -3,8 +3,8 @@ package io.limiter.core.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.Mode;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.store.Mode;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -5,13 +5,13 @@ import static io.limiter.core.StoreHarness.SECOND;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.limiter.core.FadingCounter;
+import io.limiter.core.Mode;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.FixedWindowRule;
 import io.limiter.core.rule.LeakyBucketRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.SlidingWindowCounterRule;
 import io.limiter.core.rule.TokenBucketRule;
-import io.limiter.core.store.Mode;
 import java.time.ZoneOffset;
 import java.util.Arrays;
 import java.util.List;

@@ -6,14 +6,14 @@ import static org.awaitility.Awaitility.await;
 
 import io.lettuce.core.RedisURI;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.Policy;
 import io.limiter.core.Subject;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.SharedConnection;
 import io.limiter.core.rule.SlidingWindowLogRule;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;

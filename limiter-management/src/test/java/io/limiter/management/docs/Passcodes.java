@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.management.docs;
 
+import io.limiter.core.LimitStore;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.store.DelegatingStore;
-import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.annotation.RateLimiter;
 import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.redis.LimitStoreFactory;

@@ -2,8 +2,8 @@
 package io.limiter.micronaut.call;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
 import io.limiter.core.Verdict;
-import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.call.CallPart.Holder;
 import io.limiter.micronaut.config.LimiterConfiguration.HeadersConfiguration;
 import io.limiter.micronaut.exception.CallAbandonedException;

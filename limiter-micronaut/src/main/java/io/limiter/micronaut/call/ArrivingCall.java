@@ -2,9 +2,9 @@
 package io.limiter.micronaut.call;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.micronaut.exception.LimitDeniedException;
 import io.limiter.micronaut.plan.CallValues;
 import io.limiter.micronaut.plan.LimitPlan;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.call;
 
+import io.limiter.micronaut.config.LimitKeys;
 import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.plan.LimitPlan;
@@ -91,7 +92,7 @@ final class CallerPlans {
       LOG.warn(
           "A caller has the tier '{}', which {} does not have: the default tier applies. It has {}",
           tier,
-          LimitSettings.TIERS,
+          LimitKeys.TIERS,
           String.join(", ", known.tiers()));
     } else if (number == MAX_UNKNOWN + 1) {
       LOG.warn("Callers have more than {} unknown tiers: the others are not logged", MAX_UNKNOWN);

@@ -172,8 +172,8 @@ public final class FixedSettings {
     List<String> mistakes = new ArrayList<>(unknown.mistakes(sources.all()));
     Map<String, Integer> hashes = new HashMap<>();
     KNOWN.stream()
-        .filter(name -> !LimitSettings.isUnder(ExemptConfiguration.PREFIX, name))
-        .filter(name -> !LimitSettings.isUnder(BlockConfiguration.PREFIX, name))
+        .filter(name -> !LimitKeys.isUnder(ExemptConfiguration.PREFIX, name))
+        .filter(name -> !LimitKeys.isUnder(BlockConfiguration.PREFIX, name))
         .sorted()
         .forEach(
             name ->

@@ -3,6 +3,7 @@ package io.limiter.micronaut.config;
 
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
+import io.limiter.micronaut.config.SettingsReader.Layer;
 import io.limiter.micronaut.config.SettingsReader.VariableLayer;
 import io.limiter.micronaut.config.SettingsReader.WrittenLayer;
 import io.limiter.micronaut.definition.MemberSet;
@@ -29,43 +30,6 @@ import org.jspecify.annotations.Nullable;
  */
 @Internal
 public final class LimitSettings {
-
-  /** Prefix of the rules of tiers. */
-  public static final String TIERS = LimiterConfiguration.PREFIX + ".tiers";
-
-  /** Prefix of the limits on paths. */
-  public static final String ROUTES = LimiterConfiguration.PREFIX + ".routes";
-
-  static final int MAX_TIERS = 32;
-
-  /** Prefixes under which the application chooses names. */
-  static final List<String> FREE = List.of(PoliciesConfiguration.PREFIX, TIERS, ROUTES);
-
-  /** One source of settings. */
-  sealed interface Layer permits WrittenLayer, VariableLayer {
-
-    /**
-     * Changes a policy.
-     *
-     * @param tier empty for all callers
-     * @param known the definition by the layers before it
-     * @param ruleNames the names of the rules of a policy by its settings so far, which single
-     *     changes may use
-     */
-    PolicyDefinition change(
-        Optional<String> tier,
-        PolicyDefinition known,
-        Function<PolicyDefinition, Set<String>> ruleNames);
-
-    /** Changes the limits on paths. */
-    List<Map<String, Origin>> change(List<Map<String, Origin>> known);
-
-    /** Changes the tier of callers without another. */
-    Optional<Origin> change(Optional<Origin> known);
-
-    /** Whether it may change a policy in a tier. */
-    boolean mayChange(String tier, String policy);
-  }
 
   private final List<PropertySource> sources;
   private final List<Layer> layers;
@@ -118,7 +82,7 @@ public final class LimitSettings {
             tier -> {
               throw tier.mistake(
                   "this tier has no rules: write them under %s.%s, or leave it out, and callers without a tier have the usual rules"
-                      .formatted(TIERS, tier.value()));
+                      .formatted(LimitKeys.TIERS, tier.value()));
             });
     this.usualTier = usual.map(Origin::value);
   }
@@ -197,7 +161,7 @@ public final class LimitSettings {
 
   private PolicyDefinition read(
       Optional<String> tier, String policy, Function<PolicyDefinition, Set<String>> ruleNames) {
-    PolicyDefinition change = PolicyDefinition.of(policy, place(tier, policy));
+    PolicyDefinition change = PolicyDefinition.of(policy, LimitKeys.place(tier, policy));
     for (Layer layer : layers) {
       change = layer.change(tier, change, ruleNames);
     }
@@ -210,10 +174,6 @@ public final class LimitSettings {
     Set<String> names = new TreeSet<>(policy.ruleNames(nameOf));
     names.addAll(known.changes().keySet());
     return names;
-  }
-
-  static String place(Optional<String> tier, String policy) {
-    return tier.map(name -> TIERS + '.' + name).orElse(PoliciesConfiguration.PREFIX) + '.' + policy;
   }
 
   /** The settings of a policy in files and code; empty if the name is unknown. */
@@ -255,21 +215,6 @@ public final class LimitSettings {
         .toList();
   }
 
-  /** Whether a key is under one of the prefixes that leave names to the application. */
-  static boolean isFree(String key) {
-    for (String prefix : FREE) { // no stream, since there may be thousands of keys
-      if (isUnder(prefix, key)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  static boolean isUnder(String prefix, String key) {
-    return key.startsWith(prefix)
-        && (key.length() == prefix.length() || ".[".indexOf(key.charAt(prefix.length())) >= 0);
-  }
-
   /**
    * A limit on paths.
    *
@@ -279,8 +224,6 @@ public final class LimitSettings {
    * @param policy the policy that limits the paths
    */
   public record Route(Origin path, List<Origin> except, Set<String> methods, Origin policy) {
-
-    static final List<String> MEMBERS = List.of("path", "except", "methods", "policy");
 
     private static final Set<String> METHODS =
         Set.of("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT");

@@ -116,7 +116,7 @@ final class ModuleSettings {
     return ALL.stream()
         .anyMatch(
             module ->
-                LimitSettings.isUnder(module.prefix(), name)
+                LimitKeys.isUnder(module.prefix(), name)
                     && module.checksItself()
                     && module.isThere());
   }

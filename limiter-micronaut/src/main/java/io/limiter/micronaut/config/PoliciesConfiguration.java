@@ -7,7 +7,7 @@ import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisSettings.PolicyDeadlines;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
-import io.limiter.micronaut.config.LimitSettings.Layer;
+import io.limiter.micronaut.config.SettingsReader.Layer;
 import io.limiter.micronaut.config.SettingsReader.SettingConverter;
 import io.limiter.micronaut.config.SettingsReader.VariableLayer;
 import io.limiter.micronaut.definition.MemberSet;

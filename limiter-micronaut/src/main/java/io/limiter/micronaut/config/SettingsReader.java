@@ -2,7 +2,6 @@
 package io.limiter.micronaut.config;
 
 import io.limiter.core.util.NearestNames;
-import io.limiter.micronaut.config.LimitSettings.Route;
 import io.limiter.micronaut.definition.MemberSet;
 import io.limiter.micronaut.definition.Origin;
 import io.limiter.micronaut.definition.PolicyDefinition;
@@ -46,13 +45,39 @@ final class SettingsReader {
   private static final Pattern ITEM = Pattern.compile("(.*)\\[(\\d{1,4})]");
 
   private static final Pattern TIER =
-      Pattern.compile(Pattern.quote(LimitSettings.TIERS) + "\\.(" + TIER_NAME + ")\\.(.+)");
+      Pattern.compile(Pattern.quote(LimitKeys.TIERS) + "\\.(" + TIER_NAME + ")\\.(.+)");
   private static final Pattern ROUTE =
       Pattern.compile(
-          Pattern.quote(LimitSettings.ROUTES)
+          Pattern.quote(LimitKeys.ROUTES)
               + "\\[(\\d{1,4})]\\.("
-              + String.join("|", Route.MEMBERS)
+              + String.join("|", LimitKeys.ROUTE_MEMBERS)
               + ")(\\[\\d+])?");
+
+  /** One source of settings. */
+  sealed interface Layer {
+
+    /**
+     * Changes a policy.
+     *
+     * @param tier empty for all callers
+     * @param known the definition by the layers before it
+     * @param ruleNames the names of the rules of a policy by its settings so far, which single
+     *     changes may use
+     */
+    PolicyDefinition change(
+        Optional<String> tier,
+        PolicyDefinition known,
+        Function<PolicyDefinition, Set<String>> ruleNames);
+
+    /** Changes the limits on paths. */
+    List<Map<String, Origin>> change(List<Map<String, Origin>> known);
+
+    /** Changes the tier of callers without another. */
+    Optional<Origin> change(Optional<Origin> known);
+
+    /** Whether it may change a policy in a tier. */
+    boolean mayChange(String tier, String policy);
+  }
 
   /**
    * What one source has.
@@ -67,7 +92,7 @@ final class SettingsReader {
       Map<String, Map<String, PolicyDefinition>> tiers,
       List<Map<String, Origin>> routes,
       Optional<Origin> usualTier)
-      implements LimitSettings.Layer {
+      implements Layer {
 
     @Override
     public PolicyDefinition change(
@@ -167,7 +192,7 @@ final class SettingsReader {
   static WrittenLayer read(PropertySource source, SettingConverter values) {
     SettingsReader reader = new SettingsReader(values, source.getOrigin().location());
     for (String key : source) {
-      if (LimitSettings.isFree(key)) {
+      if (LimitKeys.isFree(key)) {
         reader.put(key, source.get(key));
       }
     }
@@ -209,9 +234,9 @@ final class SettingsReader {
       for (int i = 0; i < list.size(); i++) {
         put(key + '[' + i + ']', list.get(i));
       }
-    } else if (LimitSettings.isUnder(LimitSettings.ROUTES, key)) {
+    } else if (LimitKeys.isUnder(LimitKeys.ROUTES, key)) {
       putRoute(key, value);
-    } else if (LimitSettings.isUnder(LimitSettings.TIERS, key)) {
+    } else if (LimitKeys.isUnder(LimitKeys.TIERS, key)) {
       putTier(key, value);
     } else if (key.startsWith(POLICIES)) {
       putPolicy(policies, POLICIES, key, value);
@@ -230,7 +255,7 @@ final class SettingsReader {
       throw origin(key, value)
           .mistake(
               "a route has path, except, methods and policy: write a list, such as %s[0].path"
-                  .formatted(LimitSettings.ROUTES));
+                  .formatted(LimitKeys.ROUTES));
     }
     routes
         .computeIfAbsent(Integer.valueOf(path.group(1)), any -> new TreeMap<>())
@@ -245,7 +270,7 @@ final class SettingsReader {
 
   private void putTier(String key, Object value) {
     Matcher tier = TIER.matcher(key);
-    if (key.equals(LimitSettings.TIERS + ".default")) {
+    if (key.equals(LimitKeys.TIERS + ".default")) {
       Origin usual = origin(key, value);
       if (!usual.value().matches(TIER_NAME)) {
         throw usual.mistake("name a tier in lower-case letters, digits and hyphens, such as free");
@@ -257,14 +282,14 @@ final class SettingsReader {
       throw origin(key, value)
           .mistake(
               "name a tier in lower-case letters, digits and hyphens, and a policy: write %s.pro.<policy>.rules[0].count, for example"
-                  .formatted(LimitSettings.TIERS));
+                  .formatted(LimitKeys.TIERS));
     }
     Map<String, Draft> of = tiers.computeIfAbsent(tier.group(1), any -> new HashMap<>());
-    if (tiers.size() > LimitSettings.MAX_TIERS) {
+    if (tiers.size() > LimitKeys.MAX_TIERS) {
       throw origin(key, value)
-          .mistake("there may be %s tiers at most".formatted(LimitSettings.MAX_TIERS));
+          .mistake("there may be %s tiers at most".formatted(LimitKeys.MAX_TIERS));
     }
-    String prefix = LimitSettings.TIERS + '.' + tier.group(1) + '.';
+    String prefix = LimitKeys.TIERS + '.' + tier.group(1) + '.';
     if (hasRules(key.substring(prefix.length()))) {
       putPolicy(of, prefix, key, value);
       return;
@@ -353,7 +378,7 @@ final class SettingsReader {
   /** The end of the name of a policy whose rules follow; -1 if none do. */
   private static int before(RuleList list, String path, int from) {
     int dot = path.indexOf(begin(list), from + 1);
-    while (dot > 0 && !LimitSettings.isUnder(under(list), path.substring(dot))) {
+    while (dot > 0 && !LimitKeys.isUnder(under(list), path.substring(dot))) {
       dot = path.indexOf(begin(list), dot + 1);
     }
     return dot;
@@ -423,13 +448,13 @@ final class SettingsReader {
    * What environment variables set. A variable is never split: the names for all known members are
    * looked up.
    */
-  static final class VariableLayer implements LimitSettings.Layer {
+  static final class VariableLayer implements Layer {
 
     /** Micronaut converts _3_ to [3]. */
     private static final Pattern INDEXED = Pattern.compile("\\[(\\d+)]");
 
     private static final List<String> OURS =
-        LimitSettings.FREE.stream().map(prefix -> variable(prefix) + '_').toList();
+        LimitKeys.FREE.stream().map(prefix -> variable(prefix) + '_').toList();
 
     private final NavigableMap<String, Origin> byName = new TreeMap<>();
     private final Map<String, String> used = new ConcurrentHashMap<>();
@@ -455,7 +480,7 @@ final class SettingsReader {
       if (byName.isEmpty()) { // as usual, and there may be thousands of policies
         return known;
       }
-      String prefix = LimitSettings.place(tier, known.name());
+      String prefix = LimitKeys.place(tier, known.name());
       if (!mayChange(prefix)) {
         return known;
       }
@@ -494,14 +519,14 @@ final class SettingsReader {
 
     @Override
     public List<Map<String, Origin>> change(List<Map<String, Origin>> known) {
-      if (!mayChange(LimitSettings.ROUTES)) {
+      if (!mayChange(LimitKeys.ROUTES)) {
         return known;
       }
       List<Map<String, Origin>> changed = new ArrayList<>();
       for (int i = 0; i < known.size(); i++) {
         Map<String, Origin> route = new TreeMap<>(known.get(i));
-        for (String member : Route.MEMBERS) {
-          find("%s[%s].%s".formatted(LimitSettings.ROUTES, i, member))
+        for (String member : LimitKeys.ROUTE_MEMBERS) {
+          find("%s[%s].%s".formatted(LimitKeys.ROUTES, i, member))
               .ifPresent(value -> route.put(member, value));
         }
         changed.add(route);
@@ -511,12 +536,12 @@ final class SettingsReader {
 
     @Override
     public Optional<Origin> change(Optional<Origin> known) {
-      return find(LimitSettings.TIERS + ".default").or(() -> known);
+      return find(LimitKeys.TIERS + ".default").or(() -> known);
     }
 
     @Override
     public boolean mayChange(String tier, String policy) {
-      return mayChange(LimitSettings.place(Optional.of(tier), policy));
+      return mayChange(LimitKeys.place(Optional.of(tier), policy));
     }
 
     /** Whether a variable begins like those of a prefix. */

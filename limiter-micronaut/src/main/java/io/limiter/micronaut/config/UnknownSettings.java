@@ -43,7 +43,7 @@ final class UnknownSettings {
    * mistakes.
    */
   private static final List<String> NAMED =
-      List.of(PoliciesConfiguration.PREFIX, LimitSettings.TIERS, TemplateConfiguration.PREFIX);
+      List.of(PoliciesConfiguration.PREFIX, LimitKeys.TIERS, TemplateConfiguration.PREFIX);
 
   /** Settings of micronaut-redis that users easily expect here. */
   private static final List<String> ELSEWHERE = List.of("redis.uri", "redis.uris");
@@ -139,7 +139,7 @@ final class UnknownSettings {
     String name = variable(INDEXES.matcher(raw).replaceFirst(""));
     if (!name.startsWith(variable(LimiterConfiguration.PREFIX) + '_')
         || KNOWN.stream().anyMatch(setting -> variable(setting).equals(name))
-        || LimitSettings.FREE.stream().anyMatch(prefix -> name.startsWith(variable(prefix) + '_'))
+        || LimitKeys.FREE.stream().anyMatch(prefix -> name.startsWith(variable(prefix) + '_'))
         || ModuleSettings.prefixes().stream()
             .anyMatch(prefix -> name.startsWith(variable(prefix) + '_'))
         || isOfAService(name)
@@ -171,12 +171,12 @@ final class UnknownSettings {
   }
 
   private static boolean isOurs(String name) {
-    return LimitSettings.isUnder(LimiterConfiguration.PREFIX, name);
+    return LimitKeys.isUnder(LimiterConfiguration.PREFIX, name);
   }
 
   /** Compares exactly, as those names are read. */
   private static boolean isFree(String raw) {
-    return LimitSettings.isFree(raw) || LimitSettings.isUnder(TemplateConfiguration.PREFIX, raw);
+    return LimitKeys.isFree(raw) || LimitKeys.isUnder(TemplateConfiguration.PREFIX, raw);
   }
 
   private static boolean isKnown(String name) {
@@ -233,7 +233,7 @@ final class UnknownSettings {
 
   private static String advice(String raw) {
     String name = NameUtils.hyphenate(raw, true);
-    Optional<String> absent = ModuleSettings.absence(prefix -> LimitSettings.isUnder(prefix, name));
+    Optional<String> absent = ModuleSettings.absence(prefix -> LimitKeys.isUnder(prefix, name));
     if (absent.isPresent()) {
       return absent.get();
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.denycache;
 
+import io.limiter.core.LimitStore;
 import io.limiter.core.denycache.DenyCache;
-import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.plan.EndpointPart;
 import io.limiter.micronaut.redis.StoreLayer;

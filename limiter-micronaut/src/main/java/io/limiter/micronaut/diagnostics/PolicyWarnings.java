@@ -5,6 +5,7 @@ import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.annotation.Tiers;
 import io.limiter.micronaut.config.CallerConfiguration.BlockConfiguration;
 import io.limiter.micronaut.config.CallerConfiguration.ExemptConfiguration;
+import io.limiter.micronaut.config.LimitKeys;
 import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.LimiterConfiguration.GateConfiguration;
 import io.limiter.micronaut.config.PoliciesConfiguration;
@@ -177,7 +178,7 @@ final class PolicyWarnings
     if (!read.tiers().isEmpty() && !context.containsBean(Tiers.class)) {
       warnings.add(
           "%s has rules of tiers, but no bean of type %s determines the tier of a caller: all callers have the default tier"
-              .formatted(LimitSettings.TIERS, Tiers.class.getName()));
+              .formatted(LimitKeys.TIERS, Tiers.class.getName()));
     }
     boolean users =
         Stream.of(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.lease;
 
+import io.limiter.core.LimitStore;
 import io.limiter.core.lease.LeaseStore;
 import io.limiter.core.lease.LeaseUnits;
-import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.plan.EndpointPart;
 import io.limiter.micronaut.plan.LimitedPolicy;
 import io.limiter.micronaut.redis.StoreLayer;

@@ -2,10 +2,10 @@
 package io.limiter.micronaut.outage;
 
 import io.limiter.core.FailureReason;
+import io.limiter.core.LimitStore;
 import io.limiter.core.outage.FallbackCounts;
 import io.limiter.core.outage.FallbackStore;
 import io.limiter.core.redis.ConnectionSource;
-import io.limiter.core.store.LimitStore;
 import io.limiter.core.store.StoreListener;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.config.LimiterConfiguration.MemoryConfiguration;

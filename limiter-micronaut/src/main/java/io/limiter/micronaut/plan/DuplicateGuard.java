@@ -32,7 +32,7 @@ public record DuplicateGuard(
     String limit,
     SubjectSource submitter,
     RuleStack stack,
-    Submission submission,
+    SubmissionContent submission,
     Optional<String> chosen,
     Release release,
     DenialText text,
@@ -63,7 +63,10 @@ public record DuplicateGuard(
   DuplicateGuard beforeSecurity() {
     return chosen.isEmpty()
         ? this
-        : with(new Submission.ByCaller(), Optional.of("CALLER (beforeSecurity = true)"), observed);
+        : with(
+            new SubmissionContent.ByCaller(),
+            Optional.of("CALLER (beforeSecurity = true)"),
+            observed);
   }
 
   /** Returns this guard, observed: it denies no call. */
@@ -71,13 +74,13 @@ public record DuplicateGuard(
     return with(submission, chosen, true);
   }
 
-  private DuplicateGuard with(Submission other, Optional<String> why, boolean only) {
+  private DuplicateGuard with(SubmissionContent other, Optional<String> why, boolean only) {
     return new DuplicateGuard(limit, submitter, stack, other, why, release, text, condition, only);
   }
 
   /** What makes two submissions of one caller to one method the same. */
   @Internal
-  public sealed interface Submission {
+  public sealed interface SubmissionContent {
 
     /** Whether it needs arguments that are bound after the gate. */
     boolean needsArguments();
@@ -89,7 +92,7 @@ public record DuplicateGuard(
     Optional<String> named(String text);
 
     /** They come from the same caller. */
-    record ByCaller() implements Submission {
+    record ByCaller() implements SubmissionContent {
 
       @Override
       public boolean needsArguments() {
@@ -112,7 +115,7 @@ public record DuplicateGuard(
      *
      * @param positions which of the method's arguments, from 0
      */
-    record ByArguments(List<Integer> positions) implements Submission {
+    record ByArguments(List<Integer> positions) implements SubmissionContent {
 
       @Override
       public boolean needsArguments() {
@@ -131,7 +134,7 @@ public record DuplicateGuard(
     }
 
     /** An expression over their arguments has the same value. */
-    record ByExpression(CallExpression expression) implements Submission {
+    record ByExpression(CallExpression expression) implements SubmissionContent {
 
       @Override
       public boolean needsArguments() {

@@ -11,7 +11,7 @@ import io.limiter.micronaut.definition.PolicyMember;
 import io.limiter.micronaut.definition.PolicyMember.Sourced;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.DuplicateGuard.Release;
-import io.limiter.micronaut.plan.DuplicateGuard.Submission;
+import io.limiter.micronaut.plan.DuplicateGuard.SubmissionContent;
 import io.limiter.micronaut.subject.SubjectSource;
 import java.time.Duration;
 import java.util.List;
@@ -91,7 +91,7 @@ final class DuplicateGuardReader {
     return guard.withClaim(claim);
   }
 
-  private static Submission submission(
+  private static SubmissionContent submission(
       MemberSet policy, @Nullable LimitedMethod method, Optional<Choice> chosen) {
     DuplicateBy by = by(policy);
     if (method == null) {
@@ -102,14 +102,14 @@ final class DuplicateGuardReader {
       by = by == DuplicateBy.AUTO ? DuplicateBy.CALLER : by;
     }
     if (policy.has(PolicyMember.DUPLICATE_KEY)) {
-      return new Submission.ByExpression(
+      return new SubmissionContent.ByExpression(
           SubjectReader.expression(
               policy.find(PolicyMember.DUPLICATE_KEY).orElseThrow(),
               "it is the same for every call: write an expression over the arguments, such as \"#{order.number}\", or use by = CALLER"));
     }
     return switch (by) {
       case AUTO -> chosen.orElseThrow().submission();
-      case CALLER -> new Submission.ByCaller();
+      case CALLER -> new SubmissionContent.ByCaller();
       case ARGUMENTS -> allArguments(policy, Objects.requireNonNull(method));
     };
   }
@@ -130,7 +130,7 @@ final class DuplicateGuardReader {
    *
    * @param written the choice and its reason, for the log
    */
-  private record Choice(Submission submission, String written) {}
+  private record Choice(SubmissionContent submission, String written) {}
 
   /**
    * Compares all arguments that the caller provides, if there are any and JSON can represent them.
@@ -139,19 +139,20 @@ final class DuplicateGuardReader {
     List<LimitedMethod.Parameter> parameters = method.parameters().orElse(List.of());
     List<Integer> filled = positions(parameters, LimitedMethod.Parameter::isFilled);
     if (filled.isEmpty()) {
-      return new Choice(new Submission.ByCaller(), "CALLER (the caller provides no argument)");
+      return new Choice(
+          new SubmissionContent.ByCaller(), "CALLER (the caller provides no argument)");
     }
     for (int i : filled) {
       Optional<String> part = parameters.get(i).obstacle();
       if (part.isPresent()) {
         return new Choice(
-            new Submission.ByCaller(),
+            new SubmissionContent.ByCaller(),
             "CALLER ('%s' cannot be compared because of %s)"
                 .formatted(parameters.get(i).name(), part.get()));
       }
     }
     return new Choice(
-        new Submission.ByArguments(filled),
+        new SubmissionContent.ByArguments(filled),
         filled.stream()
             .map(i -> parameters.get(i).name())
             .collect(Collectors.joining(", ", "ARGUMENTS (", ")")));
@@ -169,7 +170,8 @@ final class DuplicateGuardReader {
    * All arguments except the verdict and those that Kotlin adds. Rejects arguments that JSON cannot
    * represent.
    */
-  private static Submission.ByArguments allArguments(MemberSet policy, LimitedMethod method) {
+  private static SubmissionContent.ByArguments allArguments(
+      MemberSet policy, LimitedMethod method) {
     Origin by = policy.find(PolicyMember.DUPLICATE_BY).orElseThrow().origin();
     Optional<List<LimitedMethod.Parameter>> known = method.parameters();
     if (known.filter(List::isEmpty).isPresent()) {
@@ -185,6 +187,6 @@ final class DuplicateGuardReader {
                 .formatted(parameters.get(i).name(), part.get()));
       }
     }
-    return new Submission.ByArguments(compared);
+    return new SubmissionContent.ByArguments(compared);
   }
 }

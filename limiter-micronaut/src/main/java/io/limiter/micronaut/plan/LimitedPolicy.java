@@ -14,7 +14,7 @@ import io.limiter.micronaut.annotation.SubjectResolver;
 import io.limiter.micronaut.config.CallerConfiguration.AddressConfiguration;
 import io.limiter.micronaut.definition.CallExpression;
 import io.limiter.micronaut.definition.Origin;
-import io.limiter.micronaut.plan.DuplicateGuard.Submission;
+import io.limiter.micronaut.plan.DuplicateGuard.SubmissionContent;
 import io.limiter.micronaut.plan.PlanGeneration.OnMethod;
 import io.limiter.micronaut.subject.RequestSubjects;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -592,7 +592,7 @@ public final class LimitedPolicy {
     return plan.duplicates()
         .filter(
             guard ->
-                guard.submission() instanceof Submission.ByCaller
+                guard.submission() instanceof SubmissionContent.ByCaller
                     || submission.flatMap(guard.submission()::named).isPresent());
   }
 

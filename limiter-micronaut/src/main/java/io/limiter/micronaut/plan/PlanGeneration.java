@@ -5,6 +5,7 @@ import io.limiter.core.rule.Rule;
 import io.limiter.core.util.NearestNames;
 import io.limiter.micronaut.annotation.Anonymous;
 import io.limiter.micronaut.annotation.Limited;
+import io.limiter.micronaut.config.LimitKeys;
 import io.limiter.micronaut.config.LimitSettings;
 import io.limiter.micronaut.config.LimitSettings.Route;
 import io.limiter.micronaut.config.PoliciesConfiguration;
@@ -237,7 +238,7 @@ public final class PlanGeneration {
     try {
       return planner.apply(settings.changes(tier));
     } catch (ConfigurationException mistake) {
-      String place = LimitSettings.TIERS + '.' + tier;
+      String place = LimitKeys.TIERS + '.' + tier;
       String text = String.valueOf(mistake.getMessage());
       throw text.startsWith(place + '.')
           ? mistake

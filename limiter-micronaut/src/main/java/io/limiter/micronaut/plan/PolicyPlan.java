@@ -205,7 +205,7 @@ public record PolicyPlan(
     }
     charges.forEach(planned -> planned.byArguments().forEach(all::add));
     if (duplicates.map(DuplicateGuard::submission).orElse(null)
-        instanceof DuplicateGuard.Submission.ByExpression compared) {
+        instanceof DuplicateGuard.SubmissionContent.ByExpression compared) {
       all.add(compared.expression());
     }
     tiers().values().forEach(tier -> all.addAll(tier.expressions()));

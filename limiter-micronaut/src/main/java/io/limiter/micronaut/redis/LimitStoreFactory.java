@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
+import io.limiter.core.LimitStore;
 import io.limiter.core.Limiter;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.redis.RedisHealth;
@@ -8,7 +9,6 @@ import io.limiter.core.redis.RedisHealth.NodeListener;
 import io.limiter.core.redis.RedisScripts;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
-import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.config.RedisConfiguration;
 import io.micronaut.context.annotation.Bean;
 import io.micronaut.context.annotation.Factory;

@@ -4,7 +4,8 @@ package io.limiter.micronaut.redis;
 import io.limiter.core.FailureReason;
 import io.limiter.core.StoreException;
 import io.limiter.core.redis.ConnectionSource;
-import io.limiter.core.redis.RedisStore;
+import io.limiter.core.redis.RedisScripts;
+import io.limiter.core.redis.RedisScripts.Script;
 import io.limiter.core.util.LogThrottle;
 import io.limiter.micronaut.config.PoliciesConfiguration;
 import io.limiter.micronaut.config.RedisConfiguration.SharedSettingsConfiguration;
@@ -13,8 +14,12 @@ import io.limiter.micronaut.config.SettingsRefresh.SettingsShare;
 import io.micronaut.context.annotation.Requires;
 import jakarta.annotation.PreDestroy;
 import jakarta.inject.Singleton;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -48,6 +53,11 @@ final class SharedSettings implements SettingsShare {
 
   private static final Logger LOG = LoggerFactory.getLogger(SharedSettings.class);
 
+  private static final Script SCRIPT = Script.load(SharedSettings.class, "shared-settings.lua");
+
+  /** The name of the hash, after the key prefix. */
+  private static final String HASH = "settings";
+
   private static final String VERSION = "version";
 
   /** All below 2^53, so that the script can increase them. */
@@ -67,7 +77,7 @@ final class SharedSettings implements SettingsShare {
 
   private static final long LONGEST_PAUSE_MILLIS = 5_000;
 
-  private final RedisStore store;
+  private final RedisScripts redis;
   private final ConnectionSource connections;
   private final SharedSettingsConfiguration configuration;
   private final SettingsRefresh settings;
@@ -101,11 +111,11 @@ final class SharedSettings implements SettingsShare {
   }
 
   SharedSettings(
-      RedisStoreHolder redis,
+      RedisScripts redis,
       ConnectionSource connections,
       SharedSettingsConfiguration configuration,
       SettingsRefresh settings) {
-    this.store = redis.store();
+    this.redis = redis;
     this.connections = connections;
     this.configuration = configuration;
     this.settings = settings;
@@ -169,11 +179,10 @@ final class SharedSettings implements SettingsShare {
   public CompletionStage<Optional<String>> set(String name, String value) {
     return CompletableFuture.supplyAsync(
         () -> {
-          long changed =
-              store
-                  .changeSharedSettings(Map.of(name, value), inUse, Math.max(0, seen))
-                  .toCompletableFuture()
-                  .join();
+          List<String> arguments = new ArrayList<>();
+          arguments.addAll(List.of(Long.toString(Math.max(0, seen)), "1", name, value));
+          inUse.forEach((field, used) -> arguments.addAll(List.of(field, used)));
+          long changed = Long.parseLong(run(arguments).get(0));
           turn();
           return version.orElse(-1) >= changed && value.equals(inUse.get(name))
               ? Optional.empty()
@@ -204,7 +213,11 @@ final class SharedSettings implements SettingsShare {
   /** Returns whether the hash could be read, whatever it contains. */
   private boolean read() {
     try {
-      Map<String, String> found = store.sharedSettings().toCompletableFuture().join();
+      List<String> fields = run(List.of());
+      Map<String, String> found = new HashMap<>();
+      for (int i = 0; i < fields.size(); i += 2) {
+        found.put(fields.get(i), fields.get(i + 1));
+      }
       report(use(found), Optional.of(Instant.now()));
       return true;
     } catch (RuntimeException | LinkageError failure) {
@@ -228,6 +241,49 @@ final class SharedSettings implements SettingsShare {
           status.lastRead());
       return false;
     }
+  }
+
+  /**
+   * Runs the script, within the deadline of all policies.
+   *
+   * @return its texts
+   */
+  private List<String> run(List<String> arguments) {
+    List<String> reply =
+        redis
+            .run(
+                SCRIPT,
+                new byte[][] {redis.name(HASH)},
+                arguments.stream()
+                    .map(text -> text.getBytes(StandardCharsets.UTF_8))
+                    .toArray(byte[][]::new),
+                SharedSettings::texts)
+            .toCompletableFuture()
+            .join();
+    if (reply.get(0).equals("!")) {
+      throw new IllegalStateException(reply.get(1));
+    }
+    return reply.subList(1, reply.size());
+  }
+
+  /** The kind of a reply, and its texts. */
+  private static List<String> texts(byte[] bytes) {
+    ByteBuffer reply = ByteBuffer.wrap(bytes);
+    List<String> texts = new ArrayList<>();
+    texts.add(text(reply, 1));
+    if (texts.get(0).equals("!")) {
+      texts.add(text(reply, reply.remaining()));
+    }
+    while (reply.hasRemaining()) {
+      texts.add(text(reply, reply.getInt()));
+    }
+    return texts;
+  }
+
+  private static String text(ByteBuffer reply, int length) {
+    byte[] text = new byte[length];
+    reply.get(text);
+    return new String(text, StandardCharsets.UTF_8);
   }
 
   /** Returns why they are not in use. */

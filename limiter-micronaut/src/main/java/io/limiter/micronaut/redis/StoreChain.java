@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
+import io.limiter.core.LimitStore;
 import io.limiter.core.memory.MemoryStore;
 import io.limiter.core.memory.ShareStore;
-import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.config.LimiterConfiguration.MemoryConfiguration;
 import io.micronaut.context.BeanContext;
 import io.micronaut.context.event.BeanCreatedEvent;

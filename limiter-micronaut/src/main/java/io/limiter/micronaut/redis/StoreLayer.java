@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.micronaut.redis;
 
-import io.limiter.core.store.LimitStore;
+import io.limiter.core.LimitStore;
 import io.micronaut.core.annotation.Internal;
 
 /**

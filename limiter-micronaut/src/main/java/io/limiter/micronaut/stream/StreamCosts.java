@@ -2,8 +2,8 @@
 package io.limiter.micronaut.stream;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
 import io.limiter.core.Verdict;
-import io.limiter.core.store.LimitStore;
 import io.limiter.micronaut.call.CallPart;
 import io.limiter.micronaut.call.CallState;
 import io.limiter.micronaut.plan.LimitPlan;

@@ -7,10 +7,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.RuleVerdict;
 import io.limiter.core.rule.CalendarPeriod;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.micronaut.annotation.Ban;
 import io.limiter.micronaut.annotation.FixedWindow;

@@ -4,7 +4,7 @@ package io.limiter.micronaut.behaviour;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.limiter.core.store.LimitStore;
+import io.limiter.core.LimitStore;
 import io.limiter.core.testing.FaultProxy;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.annotation.RateLimiter;

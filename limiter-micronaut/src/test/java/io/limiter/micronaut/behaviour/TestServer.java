@@ -3,8 +3,8 @@ package io.limiter.micronaut.behaviour;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
+import io.limiter.core.LimitStore;
 import io.limiter.core.denycache.DenyCache;
-import io.limiter.core.store.LimitStore;
 import io.limiter.core.testing.RedisFixture;
 import io.limiter.micronaut.testing.HttpService;
 import io.micronaut.runtime.server.EmbeddedServer;

@@ -3,6 +3,8 @@ package io.limiter.micronaut.faults;
 
 import io.limiter.core.DecidedBy;
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.Verdict;
 import io.limiter.core.lease.LeaseStore;
 import io.limiter.core.memory.MemoryStore;
@@ -10,8 +12,6 @@ import io.limiter.core.outage.FallbackStore;
 import io.limiter.core.redis.AuditedStore;
 import io.limiter.core.redis.ConnectionSource;
 import io.limiter.core.store.DelegatingStore;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.micronaut.annotation.Duplicate;
 import io.limiter.micronaut.annotation.LimitType;
 import io.limiter.micronaut.annotation.RateLimiter;

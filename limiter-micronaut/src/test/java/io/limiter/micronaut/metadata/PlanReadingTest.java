@@ -14,7 +14,7 @@ import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.config.LimiterConfiguration;
 import io.limiter.micronaut.exception.DenialText;
 import io.limiter.micronaut.plan.DuplicateGuard;
-import io.limiter.micronaut.plan.DuplicateGuard.Submission;
+import io.limiter.micronaut.plan.DuplicateGuard.SubmissionContent;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlanRegistry;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -67,7 +67,7 @@ class PlanReadingTest {
     assertThat(declared(RateLimiter.class, "limitType")).isEqualTo(LimitType.IP);
     assertThat(guard.submitter()).isEqualTo(new SubjectSource.Address());
     assertThat(declared(Duplicate.class, "by")).isEqualTo(DuplicateBy.AUTO);
-    assertThat(guard.submission()).isEqualTo(new Submission.ByArguments(List.of(0, 1, 2)));
+    assertThat(guard.submission()).isEqualTo(new SubmissionContent.ByArguments(List.of(0, 1, 2)));
     assertThat(declared(Duplicate.class, "releaseOnFailure")).isEqualTo(true);
     assertThat(guard.release()).isEqualTo(DuplicateGuard.Release.ON_FAILURE);
     assertThat(guard.text()).isSameAs(DenialText.NONE);
@@ -121,7 +121,7 @@ class PlanReadingTest {
     DuplicateGuard guard = plan.duplicates().orElseThrow();
     assertThat(guard.submitter()).isEqualTo(new SubjectSource.Submitter());
     assertThat(guard.text()).isEqualTo(DenialText.message("Not now"));
-    assertThat(guard.submission()).isEqualTo(new Submission.ByArguments(List.of(0)));
+    assertThat(guard.submission()).isEqualTo(new SubmissionContent.ByArguments(List.of(0)));
     assertThat(guard.release()).isEqualTo(DuplicateGuard.Release.NEVER);
     assertThat(plan.decidedByRequest()).isFalse();
   }

@@ -17,7 +17,7 @@ import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.TokenBucket;
 import io.limiter.micronaut.exception.DuplicateSubmissionException;
 import io.limiter.micronaut.exception.RateLimitExceededException;
-import io.limiter.micronaut.plan.DuplicateGuard.Submission;
+import io.limiter.micronaut.plan.DuplicateGuard.SubmissionContent;
 import io.limiter.micronaut.plan.LimitPlan;
 import io.limiter.micronaut.plan.PlannedCharge;
 import io.limiter.micronaut.subject.SubjectSource;
@@ -57,7 +57,7 @@ class ShorthandsTest {
     assertThat(plan.duplicates().orElseThrow().stack().rules())
         .containsExactly(SlidingWindowLogRule.of(1, Duration.ofSeconds(5)));
     assertThat(plan.duplicates().orElseThrow().submission())
-        .isEqualTo(new Submission.ByArguments(List.of(0)));
+        .isEqualTo(new SubmissionContent.ByArguments(List.of(0)));
     assertThat(plan.duplicates().orElseThrow().submitter()).isEqualTo(new SubjectSource.Address());
   }
 
@@ -66,7 +66,7 @@ class ShorthandsTest {
     assertThat(plan("placeByCaller").duplicates().orElseThrow().stack().rules())
         .containsExactly(SlidingWindowLogRule.of(1, Duration.ofMinutes(2)));
     assertThat(plan("placeByCaller").duplicates().orElseThrow().submission())
-        .isEqualTo(new Submission.ByCaller());
+        .isEqualTo(new SubmissionContent.ByCaller());
     Orders orders = plans.context().getBean(Orders.class);
     orders.placeByKey("tea", 1);
     orders.placeByKey("tea", 2);

@@ -25,13 +25,20 @@ import io.micronaut.context.annotation.Requires;
 import io.micronaut.context.event.ApplicationEventListener;
 import io.micronaut.context.event.StartupEvent;
 import jakarta.inject.Singleton;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -251,6 +258,35 @@ class SharedSettingsTest {
       assertThat(redis.hgetall(prefix + "settings")).isEqualTo(huge);
       assertThat(isObserved(one, "other")).isFalse();
     }
+  }
+
+  @Test
+  void tooManyFieldsAreNotRead() {
+    Map<String, String> many = new HashMap<>(Map.of("version", "1"));
+    for (int i = 0; i < 4_000; i++) {
+      many.put("any.rules.r" + i + ".count", "1");
+    }
+    redis.hset(prefix + "settings", many);
+    try (ApplicationContext one = start()) {
+      awaitProblem(one, "has too many fields");
+
+      assertThat(count(one, "shared")).isEqualTo(5);
+    }
+  }
+
+  @Test
+  void theScriptRunsTheCommandsOfTheDocsAlone() throws IOException {
+    String script;
+    try (var source =
+        Objects.requireNonNull(SharedSettings.class.getResourceAsStream("shared-settings.lua"))) {
+      script = new String(source.readAllBytes(), StandardCharsets.UTF_8);
+    }
+
+    assertThat(Pattern.compile("call\\('([A-Z]+)'").matcher(script).results())
+        .extracting(call -> "+" + call.group(1).toLowerCase(Locale.ROOT))
+        .containsOnly("+hgetall", "+hlen", "+hget", "+hset");
+    assertThat(Files.readString(Path.of("..", "docs", "operations.md")))
+        .contains("needs `+hgetall +hlen`, and `+hget +hset` for the endpoint");
   }
 
   /** No number has more digits that a script could increase. */

@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
 import io.limiter.core.redis.ConnectionSource;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import io.limiter.core.testing.RecordedLog;
 import io.limiter.core.testing.RedisProcess;
 import io.limiter.micronaut.testing.Starts;

@@ -2,10 +2,10 @@
 package io.limiter.micronaut.testing;
 
 import io.limiter.core.LimitRequest;
+import io.limiter.core.LimitStore;
+import io.limiter.core.Mode;
 import io.limiter.core.StateKey;
 import io.limiter.core.Verdict;
-import io.limiter.core.store.LimitStore;
-import io.limiter.core.store.Mode;
 import java.util.Collection;
 import java.util.concurrent.CompletionStage;
 

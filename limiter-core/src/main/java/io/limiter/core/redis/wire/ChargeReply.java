@@ -5,13 +5,13 @@ import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.Charge;
 import io.limiter.core.FailureReason;
+import io.limiter.core.Mode;
 import io.limiter.core.StoreException;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
 import io.limiter.core.state.CellReadout;
 import io.limiter.core.store.DecisionReadout;
-import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.util.stream.Collectors;
 

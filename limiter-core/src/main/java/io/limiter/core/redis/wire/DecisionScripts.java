@@ -63,11 +63,6 @@ public record DecisionScripts(
     return own.isEmpty() ? load() : read(own);
   }
 
-  /** A script of another file, with numbers for the names of constants. */
-  public static RedisScript read(String file) {
-    return RedisScript.of(new Files().script(file.replace(".lua", "")));
-  }
-
   /** Several connections and the store need them while a service starts. */
   private static final class WithoutCustom {
     static final DecisionScripts SCRIPTS = read(List.of());

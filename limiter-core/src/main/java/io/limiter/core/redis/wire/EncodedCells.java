@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.limiter.core.redis.wire;
 
+import io.limiter.core.Mode;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
@@ -9,7 +10,6 @@ import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellAlgorithm;
 import io.limiter.core.state.CellReadout;
 import io.limiter.core.state.Cells;
-import io.limiter.core.store.Mode;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -136,7 +136,7 @@ final class EncodedCells {
     long[] taken = new long[numbers];
     long micros = leaseMicros;
     for (int c = 0; c < cells.count(); c++) {
-      readouts[c].take(taken);
+      readouts[c].consume(taken);
       micros = Math.min(micros, cells.get(c).spendableUntilMicros(taken, nowMicros) - nowMicros);
     }
     return micros;

@@ -4,13 +4,13 @@ package io.limiter.core.redis.wire;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 
 import io.limiter.core.Charge;
+import io.limiter.core.Mode;
 import io.limiter.core.rule.BanRule;
 import io.limiter.core.rule.CustomAlgorithm;
 import io.limiter.core.rule.CustomRule;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.Rule.LoggedRule;
 import io.limiter.core.rule.RuleStack;
-import io.limiter.core.store.Mode;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

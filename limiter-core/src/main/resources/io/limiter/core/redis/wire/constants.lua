@@ -26,6 +26,3 @@ local LONGEST_LIFE = 134217728000000
 local GAP_LENGTH_UNIT, GAP_FIRST_UNIT = 131072, 17179869184
 -- The most that any leaky bucket may have: microseconds to wait, departures in that time, and units that wait.
 local MAX_WAIT, MAX_DEPARTURES, MAX_QUEUE = 300000000, 120000, 10000
-
--- The most fields of a hash: so that a script that reads them all takes less than a millisecond.
-local MAX_FIELDS = 4000

@@ -24,7 +24,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AssembledScriptsTest {
 
   private static final Path DIRECTORY = Path.of("target", "lua");
-  private static final List<String> OTHERS = List.of("shared-settings.lua");
   private static final List<CustomAlgorithm> CUSTOM =
       List.of(
           new FadingCounter(), new Scripted("return p[1], { (state and state[1] or 0) + cost }"));
@@ -33,9 +32,6 @@ class AssembledScriptsTest {
   void scriptsAreWrittenForLuacheck() throws IOException {
     write(DecisionScripts.load(), "");
     write(DecisionScripts.load(CUSTOM), "-custom");
-    for (String file : OTHERS) {
-      Files.writeString(DIRECTORY.resolve(file), DecisionScripts.read(file).text());
-    }
 
     assertThat(DIRECTORY.resolve("decide.lua")).content().endsWith("return reply\n");
     assertThat(DIRECTORY.resolve("decide-custom.lua")).content().endsWith("return reply\n");

@@ -6,17 +6,16 @@ import static io.limiter.core.StoreHarness.rule;
 import static java.util.concurrent.TimeUnit.MICROSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.limiter.core.Mode;
 import io.limiter.core.StoreHarness;
 import io.limiter.core.redis.FakeRedis;
 import io.limiter.core.redis.RedisSettings;
 import io.limiter.core.redis.RedisStore;
 import io.limiter.core.redis.wire.DecisionScripts.RedisScript;
 import io.limiter.core.rule.LeakyBucketRule;
-import io.limiter.core.store.Mode;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -35,9 +34,6 @@ public class ScriptSourceTest {
 
   private static final Pattern FORMAT = Pattern.compile("\\b(?:un)?pack\\(\\s*(.)");
 
-  /** Commands for shared settings alone. */
-  private static final Set<String> OF_HASHES = Set.of("HLEN", "HGET", "HGETALL", "HSET");
-
   private static List<String> sources() {
     DecisionScripts scripts = DecisionScripts.load();
     return Stream.of(
@@ -45,8 +41,7 @@ public class ScriptSourceTest {
             scripts.refund(),
             scripts.renew(),
             scripts.batch().orElseThrow(),
-            scripts.hold(),
-            DecisionScripts.read("shared-settings.lua"))
+            scripts.hold())
         .map(RedisScript::text)
         .toList();
   }
@@ -109,10 +104,7 @@ public class ScriptSourceTest {
 
   /** The commands of the scripts that decide, give back, lift bans and keep answers. */
   public static List<String> commands() {
-    return all(CALL, 2).stream()
-        .distinct()
-        .filter(command -> !OF_HASHES.contains(command))
-        .toList();
+    return all(CALL, 2).stream().distinct().toList();
   }
 
   @Test
@@ -121,6 +113,5 @@ public class ScriptSourceTest {
     assertThat(commands())
         .containsOnly(
             "TIME", "GET", "GETRANGE", "STRLEN", "SET", "SETRANGE", "PEXPIRE", "PTTL", "DEL");
-    assertThat(all(CALL, 2)).containsAll(OF_HASHES);
   }
 }

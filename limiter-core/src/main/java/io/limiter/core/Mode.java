@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.store;
+package io.limiter.core;
 
 /** The effect of a decision on the store's state. */
 public enum Mode {

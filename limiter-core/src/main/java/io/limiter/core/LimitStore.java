@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.limiter.core.store;
+package io.limiter.core;
 
-import io.limiter.core.Charge;
-import io.limiter.core.FailureReason;
-import io.limiter.core.LimitRequest;
-import io.limiter.core.StateKey;
-import io.limiter.core.StoreException;
-import io.limiter.core.Verdict;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
