@@ -54,7 +54,7 @@ final class ConnectionPool implements AutoCloseable {
 
   private HttpConnection connect(URI uri, HttpConnection.Listener listener) {
     ByteBuf request =
-        Unpooled.copiedBuffer(REQUEST.formatted(uri.getPath(), uri.getAuthority()), US_ASCII);
+        Unpooled.copiedBuffer(REQUEST.formatted(target(uri), uri.getAuthority()), US_ASCII);
     Channel channel =
         new Bootstrap()
             .group(loop)
@@ -76,6 +76,12 @@ final class ConnectionPool implements AutoCloseable {
             .syncUninterruptibly()
             .channel();
     return channel.pipeline().get(HttpConnection.class);
+  }
+
+  private static String target(URI uri) {
+    return uri.getRawQuery() == null
+        ? uri.getRawPath()
+        : uri.getRawPath() + '?' + uri.getRawQuery();
   }
 
   /** Runs something on the thread that all of them belong to. */

@@ -31,6 +31,13 @@ class GeneratorsTest {
     server.setExecutor(threads);
     serve("/ok", 200);
     serve("/denied", 429);
+    server.createContext(
+        "/query",
+        exchange -> {
+          boolean same = "page=2".equals(exchange.getRequestURI().getRawQuery());
+          exchange.sendResponseHeaders(same ? 200 : 400, -1);
+          exchange.close();
+        });
     server.start();
   }
 
@@ -72,6 +79,13 @@ class GeneratorsTest {
   void denialsAreCountedAsSuch() {
     LoadResult load = new ClosedLoop(Generator.CONNECTIONS).run(uri("/denied"), 0.1);
     assertThat(load.denied()).isPositive().isEqualTo(load.answers());
+  }
+
+  @Test
+  void theQueryIsSent() {
+    LoadResult load = OpenLoop.run(uri("/query?page=2"), 100, 0.1);
+    assertThat(load.answers()).isEqualTo(10);
+    assertThat(load.denied()).isZero();
   }
 
   @Test
