@@ -79,7 +79,7 @@ public final class OverloadMode implements Mode {
     if (options.text(REAL.name()).isEmpty()) {
       simulate(options, report);
     }
-    new RealService(report, options.number("seconds", options.quick() ? 2 : 30)).measure();
+    new RealService(options, report).measure();
   }
 
   private static void simulate(Options options, Report report) {

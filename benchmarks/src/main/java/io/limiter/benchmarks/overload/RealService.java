@@ -2,12 +2,16 @@
 package io.limiter.benchmarks.overload;
 
 import io.limiter.benchmarks.Benchmarks;
+import io.limiter.benchmarks.Options;
 import io.limiter.benchmarks.Report;
+import io.limiter.benchmarks.Spread;
 import io.limiter.benchmarks.Table;
+import io.limiter.benchmarks.Turns;
 import io.limiter.benchmarks.http.LoadResult;
 import io.limiter.benchmarks.http.OpenLoop;
 import io.limiter.benchmarks.http.Wrk;
 import io.limiter.benchmarks.process.JavaProcess;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -26,32 +30,41 @@ final class RealService {
 
   static final String GOODPUT = "A real service";
   static final String RECOVERY = "A real service whose dependency was ten times as slow";
+  static final String COST = "What a request costs where none is rejected";
+
+  private static final String WITH = "with limiter-overload";
+  private static final String WITHOUT = "without";
+  private static final String PER_SECOND = "requests/s";
+  private static final String MICROS = "µs";
 
   private static final double CAPACITY = 1_000.0 * SlowService.PLACES / SlowService.MILLIS;
   private static final double CRITICAL = 0.1 * CAPACITY;
   private static final long IN_TIME = TimeUnit.MILLISECONDS.toNanos(10 * SlowService.MILLIS);
   private static final int CONNECTIONS = 1_024;
   private static final int CLOSED_CONNECTIONS = 256;
+  private static final int FEW_CONNECTIONS = 32;
 
   /** Of the capacity, while code is compiled. */
   private static final double WARM = 0.8;
 
+  private final Options options;
   private final Report report;
-  private final int seconds;
+  private final int seconds; // for one load; a third of it is not counted
   private final int warmUp;
 
-  /**
-   * @param seconds for one load; a third of it is not counted
-   */
-  RealService(Report report, int seconds) {
+  RealService(Options options, Report report) {
+    this.options = options;
     this.report = report;
-    this.seconds = seconds;
+    this.seconds = options.number("seconds", options.quick() ? 2 : 30);
     this.warmUp = Math.max(1, seconds / 3);
   }
 
-  void measure() {
+  void measure() throws Exception {
     report.table(goodput());
     report.table(recovery());
+    if (Wrk.isInstalled()) {
+      report.table(cost());
+    }
   }
 
   /** The answers to one kind of requests. One thread adds, and reads once all are there. */
@@ -246,6 +259,42 @@ final class RealService {
       }
     }
     return table;
+  }
+
+  /** A route that does nothing, of two services that are asked in turn. */
+  private Table cost() throws Exception {
+    Table table =
+        new Table(COST, "service", "requests/s", "÷ without", "processor µs", "µs more")
+            .note("A route that does nothing, %s connections of wrk.".formatted(FEW_CONNECTIONS));
+    try (JavaProcess with = start(true);
+        JavaProcess without = start(false)) {
+      Turns.Results results =
+          new Turns(options).add(WITH, () -> idle(with)).add(WITHOUT, () -> idle(without)).run();
+      List<Double> more = new ArrayList<>();
+      for (int round = 0; round < options.rounds(); round++) {
+        more.add(
+            results.values(WITH, MICROS).get(round) - results.values(WITHOUT, MICROS).get(round));
+      }
+      for (String name : results.names()) {
+        boolean limited = name.equals(WITH);
+        table.row(
+            name,
+            results.value(name, PER_SECOND),
+            limited ? results.ratio(name, WITHOUT, PER_SECOND) : "",
+            results.value(name, MICROS),
+            limited ? Spread.of(more) : "");
+      }
+    }
+    return table;
+  }
+
+  private Map<String, Double> idle(JavaProcess service) {
+    double time = Math.max(1, seconds / 10.0);
+    Duration before = service.processorTime().orElseThrow();
+    LoadResult result = new Wrk(FEW_CONNECTIONS).run(service.uri("/idle"), time);
+    Duration used = service.processorTime().orElseThrow().minus(before);
+    return Map.of(
+        PER_SECOND, result.perSecond(), MICROS, used.toNanos() / 1_000.0 / result.answers());
   }
 
   private static void require(int status) {

@@ -64,6 +64,11 @@ final class SlowService {
       return ask();
     }
 
+    @Get("/idle")
+    String idle() {
+      return "answer";
+    }
+
     private String ask() throws InterruptedException {
       places.acquire();
       try {
