@@ -9,6 +9,7 @@ import io.limiter.micronaut.annotation.RateRule;
 import io.limiter.micronaut.annotation.StreamBudget;
 import io.limiter.micronaut.annotation.StreamEnd;
 import io.limiter.micronaut.plan.LimitPolicies;
+import io.limiter.micronaut.plan.LimitedPolicy;
 import io.micronaut.http.HttpRequest;
 import io.micronaut.http.MediaType;
 import io.micronaut.http.annotation.Controller;
@@ -60,8 +61,11 @@ class ApiController {
   @Get("/documents/left")
   CompletionStage<Long> left(HttpRequest<?> request) {
     String customer = customers.resolve(request).orElseThrow();
-    return limiter
-        .usage(policies.get("documents").forResolved(Customers.class, customer))
+    LimitedPolicy usual = policies.get("documents");
+    return customers
+        .of(request)
+        .thenApply(plan -> plan == null ? usual : usual.inTier(plan))
+        .thenCompose(theirs -> limiter.usage(theirs.forResolved(Customers.class, customer)))
         .thenApply(rules -> rules.get(0).left());
   }
 

@@ -86,6 +86,13 @@ class ServiceTest {
   }
 
   @Test
+  void probesCountNoGuess() {
+    limits.assertAdmits(21, send(HttpRequest.GET("/health/liveness")));
+    limits.assertAdmits(21, send(HttpRequest.GET("/health/readiness")));
+    limits.assertAdmits(1, send(HttpRequest.GET("/me").basicAuth("ann", "ann")));
+  }
+
+  @Test
   void codesOfAPhone() {
     Callable<?> send = send(HttpRequest.POST("/public/codes?phone=0100", ""));
     limits
@@ -199,14 +206,15 @@ class ServiceTest {
     return send(HttpRequest.GET("/api/stock").header("X-Api-Key", key));
   }
 
+  private String left(String key) throws Exception {
+    return send(HttpRequest.GET("/api/documents/left").header("X-Api-Key", key)).call().body();
+  }
+
   @Test
   void pagesOfAMonth() throws Exception {
     limits.assertAdmits(1, translate(600)).thenDenies().byPolicy("documents");
-    assertEquals(
-        "400",
-        send(HttpRequest.GET("/api/documents/left").header("X-Api-Key", "key-of-ann"))
-            .call()
-            .body());
+    assertEquals("400", left("key-of-ann"));
+    assertEquals("100000", left("key-of-ben"));
     limits.assertAdmits(1, translate(400));
     clock.set(Instant.parse("2024-01-31T22:59:59Z"));
     limits.assertDenies(translate(1)).withRetryAfter(Duration.ofSeconds(1));

@@ -48,9 +48,6 @@ final class UnknownSettings {
   /** Settings of micronaut-redis that users easily expect here. */
   private static final List<String> ELSEWHERE = List.of("redis.uri", "redis.uris");
 
-  /** The documentation uses it in a placeholder. */
-  private static final String SECRET_VARIABLE = "LIMITER_KEY_SECRET";
-
   /** Variables that Kubernetes sets for a service named limiter or limiter-something. */
   private static final Pattern KUBERNETES =
       Pattern.compile(
@@ -202,9 +199,7 @@ final class UnknownSettings {
 
   /** Whether a variable, or a system property spelled as one, is meant for something else. */
   private boolean isOfOthers(String variable) {
-    return variable.equals(SECRET_VARIABLE)
-        || TESTS.matcher(variable).matches()
-        || placeholders().contains(variable);
+    return TESTS.matcher(variable).matches() || placeholders().contains(variable);
   }
 
   /** The names that placeholders in values read, spelled as environment variables. */
