@@ -7,6 +7,7 @@ import io.limiter.core.StateKey;
 import io.limiter.core.memory.UnitLog.LogTable;
 import io.limiter.core.rule.Rule;
 import io.limiter.core.rule.RuleStack;
+import io.limiter.core.state.Cell;
 import io.limiter.core.state.CellReadout;
 import io.limiter.core.state.Cells;
 import io.limiter.core.store.DecisionReadout;
@@ -93,8 +94,10 @@ class ChargeEvaluation implements DecisionReadout {
   }
 
   private CellReadout readout(int cell) {
-    Mode mode = records ? Mode.RECORD : Mode.ACQUIRE;
-    return cells().get(cell).read(numbers, nowMicros, charge.cost(), mode, leaseMicros());
+    Cell of = cells().get(cell);
+    return leaseMicros() > 0
+        ? of.readLease(numbers, nowMicros, charge.cost(), leaseMicros())
+        : of.read(numbers, nowMicros, charge.cost(), records ? Mode.RECORD : Mode.ACQUIRE);
   }
 
   /** Also after the lock: another call may have replaced those of the log, by immutable ones. */

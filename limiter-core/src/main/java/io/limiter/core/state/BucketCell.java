@@ -94,8 +94,13 @@ final class BucketCell extends Cell {
   }
 
   @Override
-  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode, long leaseMicros) {
-    return new Filling(state, nowMicros, cost, mode, leaseMicros);
+  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode) {
+    return new Filling(state, nowMicros, cost, mode, 0);
+  }
+
+  @Override
+  public CellReadout readLease(long[] state, long nowMicros, int cost, long leaseMicros) {
+    return new Filling(state, nowMicros, cost, Mode.ACQUIRE, leaseMicros);
   }
 
   /** Past units may have been taken when the bucket was full. */

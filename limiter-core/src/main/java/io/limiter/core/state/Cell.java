@@ -120,13 +120,17 @@ public abstract class Cell {
     record(state, nowMicros, used);
   }
 
+  /** Evaluates the numbers for one call. */
+  public abstract CellReadout read(long[] state, long nowMicros, int cost, Mode mode);
+
   /**
-   * Evaluates the numbers for one call.
+   * Evaluates the numbers for units that are taken in advance.
    *
-   * @param leaseMicros for how long the units may be spent; 0 if the call takes no lease
+   * @param leaseMicros for how long they may be spent
    */
-  public abstract CellReadout read(
-      long[] state, long nowMicros, int cost, Mode mode, long leaseMicros);
+  public CellReadout readLease(long[] state, long nowMicros, int cost, long leaseMicros) {
+    return read(state, nowMicros, cost, Mode.ACQUIRE);
+  }
 
   /**
    * When the period ends in which units were taken: a lease ends with it, so that no unit is spent
@@ -142,7 +146,7 @@ public abstract class Cell {
   /** Adds units that another store took earlier, up to the rule's limit. */
   public void record(long[] state, long atMicros, long units) {
     int cost = (int) Math.min(Charge.MAX_COST, units); // enough for rules with smaller counts
-    read(state, atMicros, cost, Mode.RECORD, 0).consume(state);
+    read(state, atMicros, cost, Mode.RECORD).consume(state);
   }
 
   /**

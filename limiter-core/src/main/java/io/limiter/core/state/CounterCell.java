@@ -45,7 +45,7 @@ final class CounterCell extends Cell {
   }
 
   @Override
-  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode, long leaseMicros) {
+  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode) {
     return new Counted(state, nowMicros, cost, mode);
   }
 

@@ -58,7 +58,7 @@ final class CustomCell extends Cell {
   }
 
   @Override
-  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode, long leaseMicros) {
+  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode) {
     double[] values =
         Arrays.stream(state, at + 1, at + size()).mapToDouble(Double::longBitsToDouble).toArray();
     boolean known = !Double.isNaN(values[0]) && nowMicros - state[at] < memoryMicros();

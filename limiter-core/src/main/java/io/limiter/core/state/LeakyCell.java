@@ -68,7 +68,7 @@ final class LeakyCell extends Cell {
   }
 
   @Override
-  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode, long leaseMicros) {
+  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode) {
     return new Waiting(stored(state).at(nowMicros), cost, mode);
   }
 

@@ -151,7 +151,7 @@ final class WindowCell extends Cell {
   }
 
   @Override
-  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode, long leaseMicros) {
+  public CellReadout read(long[] state, long nowMicros, int cost, Mode mode) {
     return new Windowed(state, nowMicros, cost, mode);
   }
 

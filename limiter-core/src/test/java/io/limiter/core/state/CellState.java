@@ -35,7 +35,7 @@ final class CellState {
   }
 
   CellReadout read(Rule rule, long now, int cost, Mode mode) {
-    return cell(rule).read(numbers, now, cost, mode, 0);
+    return cell(rule).read(numbers, now, cost, mode);
   }
 
   /** The state after an admitted call of which this is the readout. */

@@ -116,7 +116,10 @@ final class EncodedCells {
         requireFinite(values, cells.get(c));
       }
       cells.get(c).set(state, values, nowMicros);
-      readouts[c] = cells.get(c).read(state, nowMicros, cost, mode, leaseMicros);
+      readouts[c] =
+          leaseMicros > 0
+              ? cells.get(c).readLease(state, nowMicros, cost, leaseMicros)
+              : cells.get(c).read(state, nowMicros, cost, mode);
       ChargeReply.checkRemaining(readouts[c].remainingBefore(), rules.get(c).capacity());
     }
     return readouts;
