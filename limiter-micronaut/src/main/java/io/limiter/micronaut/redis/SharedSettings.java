@@ -281,9 +281,9 @@ final class SharedSettings implements SettingsShare {
   }
 
   private static String text(ByteBuffer reply, int length) {
-    byte[] text = new byte[length];
-    reply.get(text);
-    return new String(text, StandardCharsets.UTF_8);
+    int begin = reply.position();
+    reply.position(begin + length); // beyond its end, the reply is unreadable
+    return StandardCharsets.UTF_8.decode(reply.slice(begin, length)).toString();
   }
 
   /** Returns why they are not in use. */
