@@ -94,10 +94,10 @@ class ChargeEvaluation implements DecisionReadout {
   }
 
   private CellReadout readout(int cell) {
-    Cell of = cells().get(cell);
+    Cell evaluated = cells().get(cell);
     return leaseMicros() > 0
-        ? of.readLease(numbers, nowMicros, charge.cost(), leaseMicros())
-        : of.read(numbers, nowMicros, charge.cost(), records ? Mode.RECORD : Mode.ACQUIRE);
+        ? evaluated.readLease(numbers, nowMicros, charge.cost(), leaseMicros())
+        : evaluated.read(numbers, nowMicros, charge.cost(), records ? Mode.RECORD : Mode.ACQUIRE);
   }
 
   /** Also after the lock: another call may have replaced those of the log, by immutable ones. */
